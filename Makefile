@@ -51,7 +51,7 @@ say = @printf '  %-6s %s\n' '$(1)' '$(2)';
 endif
 
 .PHONY: all
-all: $(BUILD)/libtier.so.1 $(BUILD)/libtier.a
+all: $(BUILD)/tierd $(BUILD)/libtier.so.1 $(BUILD)/libtier.a
 
 # Packages come before anything that asks pkg-config.
 .PHONY: packages-build
@@ -80,6 +80,10 @@ $(BUILD)/libtier.so.1: $(LIB_OBJ) lib/libtier.sym
 $(BUILD)/libcore.a: $(CORE_OBJ)
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(CORE_OBJ)
+
+$(BUILD)/tierd: $(call obj,daemon/tierd.c) $(BUILD)/libcore.a $(BUILD)/libtier.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libcore.a $(BUILD)/libtier.a
 	$(call say,LD,$@)
