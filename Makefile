@@ -2,6 +2,7 @@
 #
 # make                 tierd, tierctl, libtier.so and libtier.a, below build/
 # make check-unit      tests on the host: no root, no NUMA
+# make install         DESTDIR= PREFIX=
 # make help            this
 #
 # Variables: DESTDIR=, PREFIX= (install); SAN=address,undefined (sanitizers); V=1 (print commands);
@@ -51,7 +52,7 @@ say = @printf '  %-6s %s\n' '$(1)' '$(2)';
 endif
 
 .PHONY: all
-all: $(BUILD)/tierd $(BUILD)/libtier.so.1 $(BUILD)/libtier.a
+all: $(BUILD)/tierd $(BUILD)/tierctl $(BUILD)/libtier.so.1 $(BUILD)/libtier.a
 
 # Packages come before anything that asks pkg-config.
 .PHONY: packages-build
@@ -85,6 +86,10 @@ $(BUILD)/tierd: $(call obj,daemon/tierd.c) $(BUILD)/libcore.a $(BUILD)/libtier.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
 
+$(BUILD)/tierctl: $(CTL_OBJ) $(BUILD)/libcore.a $(BUILD)/libtier.a
+	$(call say,LD,$@)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(PKG_LIBS)
+
 $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libcore.a $(BUILD)/libtier.a
 	$(call say,LD,$@)
 	@mkdir -p $(@D)
@@ -93,6 +98,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libcore.a $(BUILD)/libtier.a
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(CTL_OBJ) $(TEST_OBJ) $(call obj,daemon/tierd.c))
 
 include tests/tests.mk
+include conf/install.mk
 
 .PHONY: help
 help:
