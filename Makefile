@@ -2,10 +2,14 @@
 #
 # make                 tierd, tierctl, libtier.so and libtier.a, below build/
 # make check-unit      tests on the host: no root, no NUMA
+# make check-vm        tests in VMs; TEST=name for one of them
+# make vm-shell        a root shell in a VM with tierd installed
+# make vm-run          SCRIPT=FILE in such a VM, with its exit status
 # make install         DESTDIR= PREFIX=
 # make help            this
 #
 # Variables: DESTDIR=, PREFIX= (install); SAN=address,undefined (sanitizers); V=1 (print commands);
+# KERNEL=, TOPOLOGY=, TEST=, SCRIPT=, FILES= (VM targets); TIERD_CACHE= (downloads and images).
 
 VERSION := 0.1.0
 
@@ -98,6 +102,7 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libcore.a $(BUILD)/libtier.a
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(CTL_OBJ) $(TEST_OBJ) $(call obj,daemon/tierd.c))
 
 include tests/tests.mk
+include tests/vm/vm.mk
 include conf/install.mk
 
 .PHONY: help
