@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 #
 # make                 tierd, tierctl, libtier.so and libtier.a, below build/
+# make demo            a tiered machine in a VM, with tierd at work on it
+# make check           every test; sets up what it needs
 # make check-unit      tests on the host: no root, no NUMA
 # make check-vm        tests in VMs; TEST=name for one of them
 # make vm-shell        a root shell in a VM with tierd installed
@@ -102,7 +104,9 @@ $(BUILD)/tests/%: $(BUILD)/obj/tests/%.o $(BUILD)/libcore.a $(BUILD)/libtier.a
 -include $(patsubst %.o,%.d,$(LIB_OBJ) $(CORE_OBJ) $(CTL_OBJ) $(TEST_OBJ) $(call obj,daemon/tierd.c))
 
 include tests/tests.mk
+include tests/vm/programs/programs.mk
 include tests/vm/vm.mk
+include tests/vm/demo/demo.mk
 include conf/install.mk
 
 .PHONY: help
