@@ -48,6 +48,12 @@ struct move_run {
 /* Returned where a walk or a loop has to end; why is in the run. */
 #define RUN_STOPPED 1
 
+/*
+ * Is @f the part of the item's folio that comes right behind what the item has? A border of mappings
+ * inside a folio shows it in two parts. A process may also map pages of one folio in any order and
+ * number; those are no part that is missing, and must never make an item larger than its folio.
+ */
+bool move_item_continues(const struct move_item *i, const struct folio *f);
 void move_calls_begin(struct move_run *r);
 void move_account(struct move_run *r, enum tier_result result, uint8_t order, uint64_t bytes);
 int move_stop(struct move_run *r, enum tier_result why);

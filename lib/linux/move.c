@@ -52,11 +52,12 @@ static enum tier_result folio_result(const struct move_run *r, const struct foli
 	return TIER_MOVED;
 }
 
-/* A border of mappings inside a folio shows it in two parts. */
-static bool continues_last(const struct move_run *r, const struct folio *f)
+bool move_item_continues(const struct move_item *i, const struct folio *f)
 {
-	return f->order > 0 && r->queue.n > 0 && f->pfn != head_of(f) &&
-	       r->queue.items[r->queue.n - 1].head == head_of(f);
+	return f->order > 0 && f->order == i->order && head_of(f) == i->head &&
+	       f->pfn == i->head + i->pages &&
+	       f->address == i->address + i->pages * TIER_PAGE_BYTES &&
+	       i->pages + f->pages <= 1U << f->order;
 }
 
 /* Sends off what waits when this one would not fit into the same call. */
@@ -87,7 +88,7 @@ static int visit(void *userdata, const struct folio *f)
 
 	skip_to(r, f->address, TIER_NOT_RESIDENT);
 	r->cursor = f->address + f->pages * TIER_PAGE_BYTES;
-	if (continues_last(r, f)) {
+	if (r->queue.n > 0 && move_item_continues(&r->queue.items[r->queue.n - 1], f)) {
 		r->queue.items[r->queue.n - 1].pages += f->pages;
 		return 0;
 	}

@@ -7,6 +7,7 @@
 #include <numaif.h>
 
 #include "process-fixture.h"
+#include "linux/move-run.h"
 #include "linux/batch.h"
 #include "linux/room.h"
 
@@ -227,6 +228,27 @@ static char *map_slots(size_t slots, int advice)
 	return p;
 }
 
+static void test_item_continues(void **state)
+{
+	const struct move_item item = { .address = 64 * PAGE, .head = 512, .pages = 8, .order = 4 };
+	const struct folio behind = { .address = 72 * PAGE, .pfn = 520, .pages = 8, .order = 4 };
+	struct folio f = behind;
+
+	assert_true(move_item_continues(&item, &f));
+	/* The same page again, as often as one likes. */
+	f.pfn = 514;
+	assert_false(move_item_continues(&item, &f));
+	f = behind;
+	f.address = 80 * PAGE;
+	assert_false(move_item_continues(&item, &f));
+	f = behind;
+	f.pages = 9; /* more than the folio has */
+	assert_false(move_item_continues(&item, &f));
+	f = behind;
+	f.order = 3;
+	assert_false(move_item_continues(&item, &f));
+}
+
 static void test_already_there(void **state)
 {
 	struct fixture *f = fixture(state);
@@ -414,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_call_error_result),
 		cmocka_unit_test(test_status_tried),
 		cmocka_unit_test(test_blocks_take),
+		cmocka_unit_test(test_item_continues),
 		TEST(test_already_there),
 		TEST(test_huge_already_there),
 		TEST(test_unmapped),
