@@ -53,6 +53,8 @@ enum tier_order_source {
  * @has_cpus: at least one CPU is local
  * @total_bytes: installed; 0 for a memoryless node (which has no rank of use)
  * @free_bytes: free when last read
+ * @reserve_bytes: below this much free memory the kernel itself reclaims (the zones' high
+ *	watermarks); moves never eat into it
  * @latency_ns: access latency from the nearest initiator, 0 when unknown
  * @bandwidth_mib_s: likewise
  * Since: 0.1
@@ -63,6 +65,7 @@ struct tier_node {
 	bool has_cpus;
 	uint64_t total_bytes;
 	uint64_t free_bytes;
+	uint64_t reserve_bytes;
 	uint32_t latency_ns;
 	uint32_t bandwidth_mib_s;
 };

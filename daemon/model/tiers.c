@@ -85,9 +85,11 @@ uint64_t amount_bytes(struct amount a, uint64_t whole_bytes)
 
 uint64_t snapshot_headroom_bytes(const struct snapshot *s, size_t node)
 {
-	uint64_t total_bytes = s->topology->nodes[node].total_bytes;
+	const struct tier_node *n = &s->topology->nodes[node];
+	uint64_t wanted = amount_bytes(s->settings->headroom, n->total_bytes);
 
-	return MIN(amount_bytes(s->settings->headroom, total_bytes), total_bytes);
+	/* The mover leaves the kernel's reserve alone in any case: plan with what it will do. */
+	return MIN(MAX(wanted, n->reserve_bytes), n->total_bytes);
 }
 
 int64_t snapshot_room_bytes(const struct snapshot *s, size_t node)

@@ -9,6 +9,7 @@
 
 #include "linux/checks.h"
 #include "linux/linux.h"
+#include "linux/spans.h"
 #include "linux/topology.h"
 #include "util.h"
 
@@ -109,6 +110,8 @@ static int op_read_topology(struct tier_machine *base, struct tier_topology **re
 	r = refresh_spans(m, t);
 	if (r < 0)
 		return r;
+	for (size_t i = 0; m->spans && i < t->n_nodes; i++)
+		t->nodes[i].reserve_bytes = node_spans_reserve_bytes(m->spans, t->nodes[i].id);
 	copy = malloc(sizeof(*copy));
 	if (!copy)
 		return -ENOMEM;

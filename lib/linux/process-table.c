@@ -17,8 +17,13 @@
 /* pidfd, /proc dirfd, pagemap. */
 #define FDS_PER_PROCESS 3
 
-/* Of RLIMIT_NOFILE, left for the bus, the journal, sysfs files and the like. */
+/*
+ * Of RLIMIT_NOFILE, left for the bus, the journal, sysfs files and the like; and, as far as a quarter
+ * of the limit goes, for what the tracker and the movers still hold of processes that have left the
+ * table: at most 1,024 watched ones.
+ */
 #define FDS_FOR_OTHERS 128
+#define FDS_FOR_LEAVERS (1024 * FDS_PER_PROCESS)
 
 /*
  * A process that nobody asked about for this long is forgotten. It must be longer than any interval
@@ -66,14 +71,16 @@ static uint64_t now_us(void)
 static size_t processes_allowed(const struct process_table *t)
 {
 	struct rlimit limit;
+	rlim_t others;
 
 	if (t->limit)
 		return t->limit;
 	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
 		return PROCESSES_MAX;
-	if (limit.rlim_cur <= FDS_FOR_OTHERS)
+	others = FDS_FOR_OTHERS + MIN(limit.rlim_cur / 4, (rlim_t)FDS_FOR_LEAVERS);
+	if (limit.rlim_cur <= others)
 		return 0;
-	return MIN((limit.rlim_cur - FDS_FOR_OTHERS) / FDS_PER_PROCESS, (rlim_t)PROCESSES_MAX);
+	return MIN((limit.rlim_cur - others) / FDS_PER_PROCESS, (rlim_t)PROCESSES_MAX);
 }
 
 int process_table_new(int proc_fd, struct process_table **ret)
