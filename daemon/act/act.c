@@ -97,8 +97,8 @@ static void hand_over(struct actor *a, struct work *w, struct outcome *outcome)
 	free(w);
 	a->finished[a->n_finished++] = *outcome;
 	pthread_cond_broadcast(&a->wake); /* a gate may be open now */
-	/* An event fd counts in 64 bits: the write can't block in practice, and a lost wake-up is
-	 * made good by the next outcome or tick. */
+	/* An event fd counts in 64 bits: the write can't block, and a failed one is made good by the
+	 * next outcome. */
 	if (write(a->event_fd, &one, sizeof(one)) < 0)
 		return;
 }
@@ -257,6 +257,7 @@ int act(struct actor *a, const struct plan *plan, uint64_t job_id)
 	return err;
 }
 
+/* The fd stays readable when there is no memory: the outcomes are not lost, and asked for again. */
 int act_collect(struct actor *a, struct outcomes **ret)
 {
 	struct outcomes *o = calloc(1, sizeof(*o));
@@ -266,15 +267,15 @@ int act_collect(struct actor *a, struct outcomes **ret)
 	if (!o)
 		return -ENOMEM;
 	lock(a);
-	/* Only clears the level; zero or many, the list below is the truth. */
-	if (read(a->event_fd, &count, sizeof(count)) < 0)
-		count = 0;
 	spare = calloc(n_pending(a) + 1, sizeof(*spare));
 	if (!spare) {
 		unlock(a);
 		free(o);
 		return -ENOMEM;
 	}
+	/* Only clears the level; zero or many, the list below is the truth. */
+	if (read(a->event_fd, &count, sizeof(count)) < 0)
+		count = 0;
 	o->n_outcomes = a->n_finished;
 	o->outcomes = a->finished;
 	a->finished = spare;
@@ -305,10 +306,12 @@ void act_read_state(struct actor *a, struct act_state *ret)
 
 	*ret = (struct act_state){ 0 };
 	lock(a);
-	ret->n_queued = n_pending(a);
+	for (const struct work *w = a->queue.head; w; w = w->next)
+		ret->n_automatic += w->job_id == 0;
 	for (size_t i = 0; i < a->n_movers; i++) {
 		const struct mover *m = &a->movers[i];
 
+		ret->n_automatic += m->current && m->current->job_id == 0;
 		if (m->current && now_us > m->last_alive_us)
 			ret->silent_us = MAX(ret->silent_us, now_us - m->last_alive_us);
 	}

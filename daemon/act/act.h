@@ -20,8 +20,8 @@ int actor_new(struct tier_machine *machine, struct actor **ret, int *ret_fd);
 struct actor *actor_free(struct actor *a);
 
 /*
- * Queues the plan's batches (copied). Promotions wait for the demotions of the same plan, which
- * make their room. Every batch queued comes back in exactly one outcome.
+ * Queues the plan's batches (copied). A batch waits for the demotions of the same plan that make room
+ * on its target. Every batch queued comes back in exactly one outcome; on failure none was queued.
  */
 int act(struct actor *a, const struct plan *plan, uint64_t job_id);
 /* What has finished since the last call. */
@@ -34,7 +34,7 @@ void act_cancel(struct actor *a, uint64_t job_id, uint64_t cgroup_id);
 
 /* What the movers are doing, for status and the watchdog. */
 struct act_state {
-	size_t n_queued;    /* batches waiting or under way */
+	size_t n_automatic; /* batches waiting or under way that nobody asked for by hand */
 	uint64_t silent_us; /* longest time since a busy mover last came back from the kernel */
 };
 

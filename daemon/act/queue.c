@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Order of execution between the movers: first come first served per node, promotions behind the
- * demotions of their own plan. Knows nothing of threads or of moving.
+ * Order of execution between the movers: first come first served per node, and behind the demotions
+ * of the same plan that make room there. Knows nothing of threads or of moving.
  */
 #include "act/queue.h"
 #include "util.h"
@@ -10,6 +10,37 @@ void queue_init(struct queue *q)
 {
 	*q = (struct queue){ 0 };
 	q->tail = &q->head;
+}
+
+/* Demotions from @node that are not done yet; NULL when the plan has none. */
+static size_t *gate_demotions(struct act_gate *g, int node)
+{
+	for (size_t i = 0; i < g->n_sources; i++)
+		if (g->sources[i].node == node)
+			return &g->sources[i].n_demotions;
+	return NULL;
+}
+
+static void gate_add(struct act_gate *g, const struct batch *b)
+{
+	size_t *n = gate_demotions(g, b->source_node);
+
+	g->n_batches++;
+	if (b->direction != DIRECTION_DEMOTE)
+		return;
+	if (!n && g->n_sources < TIER_NODES_MAX) {
+		g->sources[g->n_sources].node = b->source_node;
+		n = &g->sources[g->n_sources++].n_demotions;
+	}
+	if (n)
+		(*n)++;
+}
+
+static bool gate_is_open(struct act_gate *g, const struct batch *b)
+{
+	size_t *n = gate_demotions(g, b->target_node);
+
+	return !n || *n == 0;
 }
 
 static struct work *work_new(const struct batch *batch, struct act_gate *gate, uint64_t job_id)
@@ -60,9 +91,8 @@ int queue_add_plan(struct queue *q, const struct plan *plan, uint64_t job_id)
 			return -ENOMEM;
 		}
 		end = &(*end)->next;
-		gate->n_demotions += plan->batches[i].direction == DIRECTION_DEMOTE;
+		gate_add(gate, &plan->batches[i]);
 	}
-	gate->n_batches = plan->n_batches;
 	*q->tail = list;
 	q->tail = end;
 	q->n += plan->n_batches;
@@ -77,8 +107,7 @@ struct work *queue_take(struct queue *q, int node)
 		if (w->batch.target_node != node)
 			continue;
 		/* Work that was cancelled has nothing to wait for. */
-		if (w->batch.direction == DIRECTION_PROMOTE && w->gate->n_demotions > 0 &&
-		    !w->cancelled)
+		if (!w->cancelled && !gate_is_open(w->gate, &w->batch))
 			continue;
 		*at = w->next;
 		if (!w->next)
@@ -104,8 +133,10 @@ void queue_cancel(struct queue *q, uint64_t job_id, uint64_t cgroup_id)
 
 void work_finish(struct work *w)
 {
-	if (w->batch.direction == DIRECTION_DEMOTE)
-		w->gate->n_demotions--;
+	size_t *n = gate_demotions(w->gate, w->batch.source_node);
+
+	if (n && w->batch.direction == DIRECTION_DEMOTE)
+		(*n)--;
 	if (--w->gate->n_batches == 0)
 		free(w->gate);
 	w->gate = NULL;

@@ -13,10 +13,18 @@
 
 #include "model/plan.h"
 
-/* How many demotions of one plan are still to be done; its promotions wait for zero. */
+/*
+ * What of one plan is still to be done. A batch waits for the demotions that make its room: those
+ * that take memory from the node that it goes to. Demotions go to slower tiers only, so that nothing
+ * waits in a circle.
+ */
 struct act_gate {
-	size_t n_demotions;
 	size_t n_batches; /* of the plan, waiting or under way; the last one frees the gate */
+	size_t n_sources;
+	struct {
+		int node;
+		size_t n_demotions;
+	} sources[TIER_NODES_MAX];
 };
 
 struct work {

@@ -232,23 +232,6 @@ int value_parse_boolean(const char *s, size_t n, bool *ret)
 	return -EINVAL;
 }
 
-const char *policy_mode_name(enum policy_mode mode)
-{
-	switch (mode) {
-	case MODE_AUTO:
-		return "auto";
-	case MODE_OBSERVE:
-		return "observe";
-	case MODE_PIN_FAST:
-		return "pin-fast";
-	case MODE_PIN_SLOW:
-		return "pin-slow";
-	case MODE_OFF:
-		return "off";
-	}
-	return "unknown";
-}
-
 int value_parse_mode(const char *s, size_t n, enum policy_mode *ret)
 {
 	for (unsigned int mode = MODE_AUTO; mode <= MODE_OFF; mode++)

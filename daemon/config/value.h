@@ -45,7 +45,4 @@ void value_format_share(uint64_t bp, char *ret, size_t n);
 void value_format_amount(struct amount amount, char *ret, size_t n);
 void value_format_time(uint64_t us, char *ret, size_t n);
 
-/* Stable lower-case name, as in Mode=. */
-const char *policy_mode_name(enum policy_mode mode);
-
 #endif

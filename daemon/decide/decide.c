@@ -59,7 +59,6 @@ static int update_space(struct decision *d, const struct snapshot_space *space)
 	if (r < 0)
 		return r;
 	heat->absent = 0;
-	heat->cgroup_id = g->cgroup_id;
 	return heat_update(heat, space->residency, space->access, g->policy->cold_after_us,
 			   d->s->now_us);
 }
@@ -82,7 +81,6 @@ static int update_history(struct decision *d)
 			return r; /* what does not fit any more goes without heat */
 	}
 	history_forget(d->h, d->s->now_us);
-	d->h->last_tick_us = d->s->now_us;
 	return 0;
 }
 

@@ -33,7 +33,6 @@ struct slot_move {
 
 struct heat_space {
 	uint64_t space_id;
-	uint64_t cgroup_id;
 	uint64_t access_seq;       /* newest sample that was merged */
 	uint64_t first_us;         /* first sample, 0 for none yet */
 	uint64_t aged_us;          /* idle times are advanced up to here */
@@ -83,7 +82,6 @@ struct flight {
 
 struct history {
 	uint64_t begin_us;
-	uint64_t last_tick_us;     /* 0 before the first */
 	uint64_t budget_bytes;     /* left of the global Bandwidth= */
 	uint64_t budget_us;        /* when it was last refilled, 0 for never */
 	size_t n_spaces;
@@ -110,8 +108,11 @@ struct history {
 #define HISTORY_SKEW_S 20
 /* At first there is nothing to change: some samples more than a slot needs to be trusted. */
 #define HISTORY_SKEW_FIRST_S 5
-/* An outcome that has not come by then is lost; a batch of 64 MiB takes well under a second. */
-#define HISTORY_FLIGHT_S 60
+/*
+ * Every batch that act/ took comes back, but one may wait long behind a rebalance of terabytes by
+ * hand. This is only so that a mistake does not block a slot for good.
+ */
+#define HISTORY_FLIGHT_S (24 * 3600)
 
 struct history *history_new(uint64_t now_us);
 struct history *history_free(struct history *h);
@@ -144,9 +145,15 @@ bool history_slot_fresh(const struct heat_space *space, uint64_t start, uint32_t
 
 /*
  * Marks the batches of a plan as in flight until their outcomes are accounted for. plan_make() does
- * it for its own plans; whoever carries out another one calls it then. 0, -ENOMEM or -E2BIG.
+ * it for its own plans; whoever carries out another one calls it then. 0, or with nothing marked
+ * -ENOMEM or -E2BIG.
  */
 int history_mark_flights(struct history *h, const struct plan *plan, uint64_t now_us);
+/*
+ * Takes that back, and the budget that plan_make() took, for a plan that could not be carried out.
+ * @by_hand: no budget was taken.
+ */
+void history_drop_flights(struct history *h, const struct plan *plan, bool by_hand, uint64_t now_us);
 
 /* A finished batch with what became of it: flows from act/ to history and report/. */
 struct outcome {

@@ -166,19 +166,6 @@ static int mark_batch(struct history *h, const struct batch *b, uint32_t now_s)
 	return r;
 }
 
-int history_mark_flights(struct history *h, const struct plan *plan, uint64_t now_us)
-{
-	uint32_t now_s = history_seconds(h, now_us);
-
-	for (size_t i = 0; i < plan->n_batches; i++) {
-		int r = mark_batch(h, &plan->batches[i], now_s);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /* ---- what comes back ------------------------------------------------------------------------- */
 
 static void flight_remove(struct history *h, const struct batch *b)
@@ -265,7 +252,8 @@ static void refund(struct history *h, struct group_counters *g, const struct out
 	if (o->job_id)
 		return; /* by hand: was never taken */
 	h->budget_bytes += back;
-	g->budget_bytes += back;
+	if (g)
+		g->budget_bytes += back;
 }
 
 static int account(struct history *h, const struct outcome *o)
@@ -274,20 +262,21 @@ static int account(struct history *h, const struct outcome *o)
 	struct heat_space *space = history_space(h, o->batch.space_id);
 	uint64_t undone = 0, slots = 0;
 	struct group_counters *g;
-	int r = history_group_add(h, o->batch.cgroup_id, o->finished_us, &g);
+	int r = 0, no_group;
 
-	if (r < 0)
-		return r;
 	if (o->batch.n_ranges)
 		flight_remove(h, &o->batch);
+	if (space)
+		r = account_slots(space, o, history_seconds(h, o->finished_us), &undone, &slots);
+	no_group = history_group_add(h, o->batch.cgroup_id, o->finished_us, &g);
+	refund(h, no_group < 0 ? NULL : g, o, moved);
+	if (no_group < 0)
+		return no_group;
 	tier_outcome_add(&g->moved[o->batch.direction], &o->result);
 	if (moved)
 		g->last_move_us = MAX(g->last_move_us, o->finished_us);
 	if (moved && o->batch.direction == DIRECTION_DEMOTE)
 		g->last_demotion_us = MAX(g->last_demotion_us, o->finished_us);
-	refund(h, g, o, moved);
-	if (space)
-		r = account_slots(space, o, history_seconds(h, o->finished_us), &undone, &slots);
 	if (slots)
 		g->ping_pong_bytes += moved / slots * undone;
 	return r;
@@ -304,4 +293,39 @@ int history_account(struct history *h, const struct outcomes *outcomes)
 			result = r;
 	}
 	return result;
+}
+
+void history_drop_flights(struct history *h, const struct plan *plan, bool by_hand, uint64_t now_us)
+{
+	for (size_t i = 0; i < plan->n_batches; i++) {
+		struct outcome o = {
+			.finished_us = now_us,
+			.job_id = by_hand,
+			.batch = plan->batches[i],
+		};
+		struct heat_space *space = history_space(h, o.batch.space_id);
+		uint64_t undone = 0, slots = 0;
+
+		if (o.batch.n_ranges)
+			flight_remove(h, &o.batch);
+		/* Marked slots are on the list already, so that nothing has to be allocated. */
+		if (space)
+			account_slots(space, &o, history_seconds(h, now_us), &undone, &slots);
+		refund(h, history_group(h, o.batch.cgroup_id), &o, 0);
+	}
+}
+
+int history_mark_flights(struct history *h, const struct plan *plan, uint64_t now_us)
+{
+	uint32_t now_s = history_seconds(h, now_us);
+
+	for (size_t i = 0; i < plan->n_batches; i++) {
+		int r = mark_batch(h, &plan->batches[i], now_s);
+
+		if (r < 0) {
+			history_drop_flights(h, plan, true, now_us);
+			return r;
+		}
+	}
+	return 0;
 }

@@ -40,6 +40,7 @@ enum held_back {
 	HELD_FAST_MAX,   /* the group's FastMax is reached */
 	HELD_COOL_DOWN,  /* moved the other way a short while ago */
 	HELD_OBSERVE,    /* Mode=observe, or paused */
+	HELD_BACKLOG,    /* the mover of that node is still busy with earlier plans */
 	HELD_PINNED,     /* asked by hand, but Mode=pin-fast or pin-slow says otherwise */
 	HELD_BACKS,
 };

@@ -19,6 +19,9 @@ enum policy_mode {
 	MODE_OFF,      /* not tracked, not moved; its use of memory counts as taken */
 };
 
+/* Stable lower-case name, as in Mode=. */
+const char *policy_mode_name(enum policy_mode mode);
+
 /* A quantity of memory: bytes, or a share of the tier that it is about. */
 struct amount {
 	bool is_share;

@@ -4,6 +4,23 @@
 #include "model/target.h"
 #include "util.h"
 
+const char *policy_mode_name(enum policy_mode mode)
+{
+	switch (mode) {
+	case MODE_AUTO:
+		return "auto";
+	case MODE_OBSERVE:
+		return "observe";
+	case MODE_PIN_FAST:
+		return "pin-fast";
+	case MODE_PIN_SLOW:
+		return "pin-slow";
+	case MODE_OFF:
+		return "off";
+	}
+	return "unknown";
+}
+
 const char *reason_name(enum reason r)
 {
 	static const char *const names[REASONS] = {
@@ -26,6 +43,7 @@ const char *held_back_name(enum held_back h)
 		[HELD_FAST_MAX] = "fast-max",
 		[HELD_COOL_DOWN] = "cool-down",
 		[HELD_OBSERVE] = "observe",
+		[HELD_BACKLOG] = "backlog",
 		[HELD_PINNED] = "pinned",
 	};
 

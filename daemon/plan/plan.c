@@ -19,6 +19,13 @@
  */
 #define SURPLUS_SHARE 16
 
+/*
+ * A node that something has been on its way to for this long is slower than the budgets allow: no
+ * more is planned for it until that has arrived, or what is decided now would be done when it is no
+ * longer true.
+ */
+#define BACKLOG_S 4
+
 struct planner {
 	const struct snapshot *s;
 	const struct targets *t;
@@ -26,6 +33,7 @@ struct planner {
 	struct plan *plan;
 	struct choices choices;
 	int64_t room_bytes[TIER_NODES_MAX];
+	bool behind[TIER_NODES_MAX];      /* by node: see BACKLOG_S */
 	size_t next_cold[TIER_NODES_MAX]; /* by node: first demotion not looked at yet */
 	size_t *next_own;                 /* by group: likewise */
 	int64_t *fast_room_bytes;         /* by group: below FastMax */
@@ -86,8 +94,10 @@ static void measure_flights(struct planner *p)
 
 		if (from >= 0)
 			p->room_bytes[from] += signed_bytes(f->bytes);
-		if (to >= 0)
+		if (to >= 0) {
 			p->room_bytes[to] -= signed_bytes(f->bytes);
+			p->behind[to] |= p->now_s >= f->planned_s + BACKLOG_S;
+		}
 		for (size_t g = 0; f->direction == DIRECTION_PROMOTE && g < p->s->n_groups; g++)
 			if (p->s->groups[g].cgroup_id == f->cgroup_id)
 				p->fast_room_bytes[g] -= signed_bytes(f->bytes);
@@ -198,7 +208,7 @@ static bool demote(struct planner *p, const struct wish *w)
 	if (to < 0)
 		to = any_slower_with_room(p, w);
 	/* Making room may have spent what this one needs. */
-	if (to < 0 || !may_spend(p, w))
+	if (to < 0 || p->behind[to] || !may_spend(p, w))
 		return false;
 	choose(p, w, DIRECTION_DEMOTE, (size_t)to);
 	return true;
@@ -292,6 +302,8 @@ static enum held_back promote(struct planner *p, const struct wish *w)
 	p->for_temperature = w->temperature;
 	if (w->reason == REASON_HOT && !make_fast_room(p, group, w->bytes))
 		return HELD_FAST_MAX;
+	if (p->behind[w->to_index])
+		return HELD_BACKLOG;
 	to = find_room(p, w);
 	if (to < 0)
 		return HELD_NO_ROOM;

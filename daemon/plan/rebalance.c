@@ -119,6 +119,7 @@ static int by_heat(struct rebalance *r)
 {
 	const struct targets *t = r->t;
 	unsigned int fastest = tiers_fastest(r->s->topology);
+	size_t n_before;
 	int err = 0;
 
 	for (size_t i = 0; err >= 0 && i < t->n_demotions; i++) {
@@ -126,9 +127,10 @@ static int by_heat(struct rebalance *r)
 
 		if (r->s->spaces[w->space].group != r->group)
 			continue;
-		if (tiers_holds(r->s->topology, w->from_index, fastest))
-			r->fast_room_bytes += w->bytes;
+		n_before = r->choices.n;
 		err = grant(r, w, DIRECTION_DEMOTE);
+		if (r->choices.n > n_before && tiers_holds(r->s->topology, w->from_index, fastest))
+			r->fast_room_bytes += w->bytes;
 	}
 	for (size_t i = 0; err >= 0 && i < t->n_promotions; i++) {
 		const struct wish *w = &t->promotions[i];
@@ -139,8 +141,10 @@ static int by_heat(struct rebalance *r)
 			r->plan->held_bytes[HELD_FAST_MAX] += w->bytes;
 			continue;
 		}
-		r->fast_room_bytes -= w->bytes;
+		n_before = r->choices.n;
 		err = grant(r, w, DIRECTION_PROMOTE);
+		if (r->choices.n > n_before)
+			r->fast_room_bytes -= w->bytes;
 	}
 	return err;
 }

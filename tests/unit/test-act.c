@@ -88,6 +88,7 @@ static struct batch batch(uint64_t space_id, enum direction direction, int node)
 		.space_id = space_id,
 		.cgroup_id = space_id / 100,
 		.direction = direction,
+		.source_node = direction == DIRECTION_DEMOTE ? 0 : 9,
 		.target_node = node,
 		.n_ranges = 1,
 		.ranges = &one_slot,
@@ -155,7 +156,8 @@ static void test_every_batch_comes_back_once(void **state)
 	int fd;
 
 	for (size_t i = 0; i < ARRAY_SIZE(batches); i++)
-		batches[i] = batch(i, i % 3 ? DIRECTION_PROMOTE : DIRECTION_DEMOTE, (int)(i % 4));
+		batches[i] = i % 3 ? batch(i, DIRECTION_PROMOTE, (int)(i % 4)) :
+				     batch(i, DIRECTION_DEMOTE, 1 + (int)(i % 4));
 	assert_int_equal(actor_new(&f->base, &a, &fd), 0);
 	assert_int_equal(act(a, &plan, 7), 0);
 	o = collect(a, fd, ARRAY_SIZE(batches));
@@ -196,7 +198,7 @@ static void test_cancel_one_job_only(void **state)
 				 TIER_SLOT_BYTES);
 	}
 	act_read_state(a, &doing);
-	assert_int_equal(doing.n_queued, 1);
+	assert_int_equal(doing.n_automatic, 0);
 	outcomes_free(o);
 	actor_free(a); /* ends the second one, too */
 	free_fake(f);
@@ -296,9 +298,35 @@ static void test_queue_order(void **state)
 	}
 }
 
+/* Three tiers: what goes from 0 to 1 waits for what goes from 1 to 2. */
+static void test_demotions_wait_for_their_room(void **state)
+{
+	struct batch batches[] = { batch(1, DIRECTION_DEMOTE, 1), batch(2, DIRECTION_DEMOTE, 2) };
+	struct plan plan = { .n_batches = 2, .batches = batches };
+	struct work *lower, *upper;
+	struct queue q;
+
+	batches[1].source_node = 1;
+	queue_init(&q);
+	assert_int_equal(queue_add_plan(&q, &plan, 0), 0);
+	assert_null(queue_take(&q, 1));
+	lower = queue_take(&q, 2);
+	assert_non_null(lower);
+	assert_null(queue_take(&q, 1));
+	work_finish(lower);
+	upper = queue_take(&q, 1);
+	assert_non_null(upper);
+	work_finish(upper);
+	free(lower->batch.ranges);
+	free(lower);
+	free(upper->batch.ranges);
+	free(upper);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_demotions_wait_for_their_room),
 		cmocka_unit_test(test_queue_order),
 		cmocka_unit_test(test_promotions_wait_for_demotions),
 		cmocka_unit_test(test_every_batch_comes_back_once),
