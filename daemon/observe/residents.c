@@ -6,13 +6,19 @@
 #include "observe/residents.h"
 #include "util.h"
 
-/* A group's use of a node may drift by this much before its spaces are looked at again. */
+/*
+ * A group's use of a node may drift by this much before its spaces are looked at again: noise in
+ * small groups, and a part in 64 of what large ones use.
+ */
 #define DRIFT_BYTES (1 * MiB)
+#define DRIFT_SHARE 64
+/* Walking a terabyte takes seconds. It may take one part in 20 of the event loop's time. */
+#define COST_SHARE 20
 /* Swaps between two spaces of one group leave its sums as they were; they are seen this late. */
 #define AGE_MAX_US (60 * US_PER_S)
 /*
- * At most this much resident memory is walked in one tick (a walk of 1 GiB costs about 10 ms on
- * current hardware); what is left over comes first in the next, because it is older.
+ * No further walk begins in a tick after this much resident memory was walked (1 GiB costs about
+ * 10 ms on current hardware); what is left over comes first in the next, because it is older.
  */
 #define TICK_BYTES (8 * GiB)
 
@@ -26,12 +32,14 @@ static bool out_of_date(const struct resident *r, const struct snapshot *s,
 {
 	const struct tier_usage *usage = &s->groups[space->group].usage;
 
+	if (s->now_us < r->rest_until_us)
+		return false;
 	if (!r->read_us || r->stale || s->now_us - r->read_us > AGE_MAX_US)
 		return true;
 	for (size_t n = 0; n < s->topology->n_nodes; n++) {
 		uint64_t a = used_on_node(usage, n), b = r->usage_bytes[n];
 
-		if ((a > b ? a - b : b - a) > DRIFT_BYTES)
+		if ((a > b ? a - b : b - a) > MAX(DRIFT_BYTES, b / DRIFT_SHARE))
 			return true;
 	}
 	return false;
@@ -41,13 +49,17 @@ static void read_again(struct resident *r, struct tier_machine *machine, const s
 		       const struct snapshot_space *space)
 {
 	struct tier_residency *fresh = NULL;
+	uint64_t begin_us = tier_machine_now_us(machine);
+	int err = tier_machine_read_residency(machine, space->id, &fresh);
 
-	/* A process that ended or cannot be read has nothing to move: no residency, no error. */
-	if (tier_machine_read_residency(machine, space->id, &fresh) < 0)
-		fresh = NULL;
-	tier_residency_free(r->residency);
-	r->residency = fresh;
 	r->read_us = MAX(s->now_us, 1);
+	r->rest_until_us = s->now_us + COST_SHARE * (tier_machine_now_us(machine) - begin_us);
+	/* Short of memory or fds: the old reading is better than none, and another try is due. */
+	if (err == -ENOMEM || err == -EMFILE || err == -ENFILE)
+		return;
+	/* A process that ended or cannot be read has nothing to move: no residency, no error. */
+	tier_residency_free(r->residency);
+	r->residency = err < 0 ? NULL : fresh;
 	r->stale = false;
 	for (size_t n = 0; n < s->topology->n_nodes; n++)
 		r->usage_bytes[n] = used_on_node(&s->groups[space->group].usage, n);

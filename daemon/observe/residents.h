@@ -15,6 +15,7 @@ struct resident {
 	struct tier_residency *residency; /* NULL: not read yet, or not readable */
 	uint64_t usage_bytes[TIER_NODES_MAX]; /* the group's use per node when it was read */
 	uint64_t read_us;
+	uint64_t rest_until_us; /* reading costs so much that it must not be done again before */
 	bool stale;
 	bool seen;
 };
