@@ -27,14 +27,19 @@ static char *errors_text(const struct config_errors *errors)
 	return text;
 }
 
-static int keep_old(struct manager *m, char *text, char **ret_error_text)
+void manager_set_config_error(struct manager *m, char *text)
 {
 	free(m->config_error);
 	m->config_error = text;
+	m->view.config_error = text;
+}
+
+static int keep_old(struct manager *m, char *text, char **ret_error_text)
+{
 	journal_reload_failed(text ?: "out of memory");
 	*ret_error_text = text ? strdup(text) : NULL;
-	if (m->snapshot)
-		manager_show(m);
+	manager_set_config_error(m, text);
+	manager_show(m);
 	return -EBADMSG;
 }
 
@@ -71,13 +76,10 @@ static int admin_reload(void *userdata, char **ret_error_text)
 	manager_forget_snapshot(m);
 	policy_set_free(m->set);
 	m->set = STEAL(set);
-	free(m->config_error);
-	m->config_error = NULL;
+	manager_set_config_error(m, NULL);
 	journal_reloaded(m->set->n_policies);
 	/* At once, so that whoever asks next is answered under the new policies. */
-	err = manager_tick(m, tier_machine_now_us(m->machine));
-	if (err < 0)
-		journal_tick_failed(err);
+	manager_look(m);
 	manager_tick_soon(m);
 	return 0;
 }
@@ -101,7 +103,7 @@ static int pause_one(struct manager *m, uint64_t cgroup_id, bool pause)
 		return 0;
 	}
 	if (m->pauses.n_cgroup_ids == PAUSES_MAX)
-		return -E2BIG;
+		return -ENOSPC;
 	m->paused_ids[m->pauses.n_cgroup_ids++] = cgroup_id;
 	return 0;
 }
@@ -114,12 +116,22 @@ static bool is_group(const struct manager *m, uint64_t cgroup_id)
 	return false;
 }
 
+void manager_forget_pauses(struct manager *m)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < m->pauses.n_cgroup_ids; i++)
+		if (is_group(m, m->paused_ids[i]))
+			m->paused_ids[kept++] = m->paused_ids[i];
+	m->pauses.n_cgroup_ids = kept;
+}
+
 static int admin_pause(void *userdata, uint64_t cgroup_id, bool pause)
 {
 	struct manager *m = userdata;
 	int err = 0;
 
-	if (cgroup_id && !is_group(m, cgroup_id))
+	if (cgroup_id && !is_group(m, cgroup_id) && find_pause(m, cgroup_id) == SIZE_MAX)
 		return -ENOENT;
 	if (cgroup_id)
 		err = pause_one(m, cgroup_id, pause);
@@ -129,8 +141,7 @@ static int admin_pause(void *userdata, uint64_t cgroup_id, bool pause)
 		return err;
 	if (pause)
 		act_cancel(m->actor, 0, cgroup_id);
-	if (m->snapshot)
-		manager_show(m); /* the answer to the next question must be right already */
+	manager_show(m); /* the answer to the next question must be right already */
 	manager_tick_soon(m);
 	return 0;
 }
@@ -184,9 +195,13 @@ static int start_job(struct manager *m, const struct plan *plan, const struct sn
 		return err;
 	/* So that no tick plans the same memory while it is on its way. */
 	err = history_mark_flights(m->history, plan, tier_machine_now_us(m->machine));
-	if (err >= 0)
-		err = act(m->actor, plan, id);
 	if (err < 0) {
+		jobs_drop(m->jobs, id);
+		return err == -E2BIG ? -ENOSPC : err;
+	}
+	err = act(m->actor, plan, id);
+	if (err < 0) {
+		history_drop_flights(m->history, plan, true, tier_machine_now_us(m->machine));
 		jobs_drop(m->jobs, id);
 		return err;
 	}

@@ -41,7 +41,7 @@ struct manager {
 	char status[256];
 	uint64_t ticks;
 	uint64_t started_us;
-	enum tier_tracker reported_tracker;
+	unsigned int degraded_ticks; /* in a row */
 	bool reported_degraded;
 
 	/* When to tick again. */
@@ -49,11 +49,19 @@ struct manager {
 	sd_event_source *timer;
 	sd_event_source *outcomes_source;
 	uint64_t interval_us;
-	bool busy; /* the last tick moved something, or a move is under way */
+	bool busy; /* the last tick planned a move */
+	int tick_error; /* of the last tick, 0 when it went well */
 };
 
-/* Replaces the view by one of the newest snapshot and hands it to the bus and to systemd. */
+/*
+ * Replaces the view by one of the newest snapshot, or of none after a failed tick, and hands it to
+ * the bus and to systemd.
+ */
 int manager_show(struct manager *m);
+/* Sets what Status shows as the error of the last reload; takes @text over. */
+void manager_set_config_error(struct manager *m, char *text);
+/* Cgroups that are gone, or have no policy any more, are not paused any more either. */
+void manager_forget_pauses(struct manager *m);
 /* Ticks as soon as the event loop is free. */
 void manager_tick_soon(struct manager *m);
 /* Forgets the last snapshot and what points into it. */

@@ -32,27 +32,17 @@ static uint64_t own_rss_bytes(void)
 	return pages * TIER_PAGE_BYTES;
 }
 
-static uint64_t failed_bytes(const struct tier_outcome *o)
-{
-	static const enum tier_result refusals[] = {
-		TIER_BUSY, TIER_SHARED, TIER_CPUSET, TIER_MEMPOLICY, TIER_UNSUPPORTED,
-		TIER_TARGET_FULL, TIER_WOULD_SPLIT,
-	};
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(refusals); i++)
-		sum += tier_outcome_bytes(o, refusals[i]);
-	return sum;
-}
-
 static void add_moves(struct view_group *v, const struct group_counters *c)
 {
 	if (!c)
 		return;
 	v->promoted_bytes = tier_outcome_bytes(&c->moved[DIRECTION_PROMOTE], TIER_MOVED);
 	v->demoted_bytes = tier_outcome_bytes(&c->moved[DIRECTION_DEMOTE], TIER_MOVED);
-	v->failed_bytes = failed_bytes(&c->moved[DIRECTION_PROMOTE]) +
-			  failed_bytes(&c->moved[DIRECTION_DEMOTE]);
+	v->failed_bytes = view_failed_bytes(&c->moved[DIRECTION_PROMOTE]) +
+			  view_failed_bytes(&c->moved[DIRECTION_DEMOTE]);
+	v->folios_split = c->moved[DIRECTION_PROMOTE].folios_lost +
+			  c->moved[DIRECTION_DEMOTE].folios_lost;
+	v->ping_pong_bytes = c->ping_pong_bytes;
 	v->last_move_us = c->last_move_us;
 }
 
@@ -76,6 +66,7 @@ static void show_group(struct manager *m, size_t i, struct view_group *v)
 		.policy = g->policy->file,
 		.mode = g->policy->mode,
 		.paused = is_paused(m, g->cgroup_id),
+		.stall_us = g->usage.psi_some_us,
 	};
 	for (size_t n = 0; n < t->n_nodes; n++)
 		v->bytes_by_tier[t->nodes[n].rank] += g->usage.anon_bytes[n] +
@@ -111,6 +102,8 @@ static enum view_state state_of(const struct manager *m)
 {
 	if (m->pauses.all)
 		return STATE_PAUSED;
+	if (!m->snapshot)
+		return m->tick_error < 0 ? STATE_DEGRADED : STATE_STARTING;
 	if (m->snapshot->n_groups == 0)
 		return STATE_IDLE;
 	return m->snapshot->tracker.tracker == TIER_TRACKER_NONE ? STATE_DEGRADED : STATE_RUNNING;
@@ -132,9 +125,12 @@ static void write_status(struct manager *m)
 		snprintf(m->status, sizeof(m->status), "No cgroup matches a policy");
 		return;
 	case STATE_DEGRADED:
-		snprintf(m->status, sizeof(m->status), "Degraded: %s", m->snapshot->tracker.reason);
+		snprintf(m->status, sizeof(m->status), "Degraded: %s",
+			 m->snapshot ? m->snapshot->tracker.reason : strerror(-m->tick_error));
 		return;
 	case STATE_STARTING:
+		snprintf(m->status, sizeof(m->status), "Starting");
+		return;
 	case STATE_RUNNING:
 	case STATE_COUNT:
 		break;
@@ -144,29 +140,42 @@ static void write_status(struct manager *m)
 		 (unsigned long long)(hot / MiB), (unsigned long long)(hot_fast / MiB));
 }
 
+/* The tracker needs a moment after the start, and after a process of ours has gone. */
+#define DEGRADED_TICKS 2
+
 /* A change of the tracker's fortune is an event; the state itself is in every view. */
 static void report_tracker(struct manager *m)
 {
-	bool degraded = m->view.state == STATE_DEGRADED;
-
-	if (degraded && !m->reported_degraded)
+	if (m->view.state == STATE_DEGRADED && m->snapshot) {
+		if (++m->degraded_ticks < DEGRADED_TICKS || m->reported_degraded)
+			return;
 		journal_tracker_degraded(m->snapshot->tracker.reason);
-	if (!degraded && m->reported_degraded && m->view.state == STATE_RUNNING)
-		journal_tracker_recovered();
-	if (m->view.state == STATE_RUNNING || degraded)
-		m->reported_degraded = degraded;
+		m->reported_degraded = true;
+	} else if (m->view.state == STATE_RUNNING) {
+		m->degraded_ticks = 0;
+		if (m->reported_degraded)
+			journal_tracker_recovered();
+		m->reported_degraded = false;
+	}
 }
 
-int manager_show(struct manager *m)
+static int show_snapshot(struct manager *m)
 {
 	int err = show_groups(m);
 
 	if (err < 0)
 		return err;
-	jobs_expire(m->jobs, m->snapshot->now_us);
-	m->view.jobs = jobs_list(m->jobs, &m->view.n_jobs);
 	m->view.tracker = m->snapshot->tracker;
 	m->view.topology = m->snapshot->topology;
+	return 0;
+}
+
+int manager_show(struct manager *m)
+{
+	uint64_t now_us = tier_machine_now_us(m->machine);
+	int err = m->snapshot ? show_snapshot(m) : 0;
+
+	m->view.jobs = jobs_list(m->jobs, &m->view.n_jobs);
 	m->view.state = state_of(m);
 	m->view.cpu_us = own_cpu_us();
 	m->view.rss_bytes = own_rss_bytes();
@@ -177,7 +186,10 @@ int manager_show(struct manager *m)
 	m->view.status_text = m->status;
 	report_tracker(m);
 	bus_update(m->bus, &m->view);
-	journal_flush(&m->view, tier_machine_now_us(m->machine));
+	/* After the bus has seen how they ended. */
+	jobs_expire(m->jobs, now_us);
+	m->view.jobs = jobs_list(m->jobs, &m->view.n_jobs);
+	journal_flush(&m->view, now_us);
 	sd_notifyf(false, "STATUS=%s", m->status);
-	return 0;
+	return err;
 }

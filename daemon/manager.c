@@ -8,9 +8,10 @@
 
 /*
  * A mover comes back from the kernel after each call, which it keeps near 20 ms; a call on a machine
- * under memory pressure may reclaim for seconds. Ten seconds without a sign is a mover that hangs.
+ * under memory pressure may reclaim for seconds, and reading the mappings of terabytes takes some,
+ * too. Twenty seconds without a sign is a mover that hangs.
  */
-#define MOVER_STUCK_US (10 * US_PER_S)
+#define MOVER_STUCK_US (20 * US_PER_S)
 /* The hot bytes of all groups must change by more than this between two ticks to keep them coming
  * fast: smaller changes are noise of the tracker. */
 #define HOT_CHANGE_BYTES (2 * TIER_SLOT_BYTES)
@@ -45,11 +46,25 @@ int manager_tick(struct manager *m, uint64_t now_us)
 	if (err < 0)
 		return err;
 	err = act(m->actor, plan, 0);
-	if (err < 0)
+	if (err < 0) {
+		history_drop_flights(m->history, plan, false, now_us);
 		return err;
+	}
 	m->ticks++;
 	m->busy = plan->n_batches > 0;
 	return manager_show(m);
+}
+
+void manager_look(struct manager *m)
+{
+	m->tick_error = manager_tick(m, tier_machine_now_us(m->machine));
+	if (m->tick_error < 0) {
+		journal_tick_failed(m->tick_error);
+		manager_forget_snapshot(m);
+		manager_show(m);
+	} else {
+		manager_forget_pauses(m);
+	}
 }
 
 static uint64_t hot_bytes(const struct targets *t)
@@ -76,8 +91,10 @@ static uint64_t next_interval(struct manager *m, uint64_t hot_before, size_t spa
 	uint64_t hot = hot_bytes(m->targets);
 	uint64_t change = hot > hot_before ? hot - hot_before : hot_before - hot;
 	const struct settings *settings = &m->set->settings;
+	struct act_state moving;
 
-	if (m->busy || change > HOT_CHANGE_BYTES || has_young(m->targets) || !m->snapshot ||
+	act_read_state(m->actor, &moving);
+	if (m->busy || moving.n_automatic > 0 || jobs_running(m->jobs) || change > HOT_CHANGE_BYTES || has_young(m->targets) || !m->snapshot ||
 	    m->snapshot->n_spaces != spaces_before)
 		return settings->interval_us;
 	return MIN(MAX(m->interval_us * 2, settings->interval_us), settings->interval_idle_us);
@@ -88,10 +105,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *userdata)
 	struct manager *m = userdata;
 	uint64_t hot_before = hot_bytes(m->targets);
 	size_t spaces_before = m->snapshot ? m->snapshot->n_spaces : 0;
-	int err = manager_tick(m, tier_machine_now_us(m->machine));
+	int err;
 
-	if (err < 0)
-		journal_tick_failed(err);
+	manager_look(m);
 	m->interval_us = next_interval(m, hot_before, spaces_before);
 	err = sd_event_source_set_time_relative(source, m->interval_us);
 	if (err < 0)
@@ -132,8 +148,7 @@ static int on_outcomes(sd_event_source *source, int fd, uint32_t revents, void *
 	err = history_account(m->history, outcomes);
 	if (err < 0)
 		journal_tick_failed(err);
-	if (m->snapshot)
-		manager_show(m);
+	manager_show(m);
 	return 0;
 }
 
@@ -193,10 +208,10 @@ struct manager *manager_free(struct manager *m)
 {
 	if (!m)
 		return NULL;
+	actor_free(m->actor); /* first: the movers stop soonest, and they use the machine */
 	bus_free(m->bus);
 	sd_event_source_disable_unref(m->timer);
 	sd_event_source_disable_unref(m->outcomes_source);
-	actor_free(m->actor); /* first: movers use the machine */
 	manager_forget_snapshot(m);
 	observer_free(m->observer);
 	history_free(m->history);

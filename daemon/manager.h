@@ -25,6 +25,8 @@ struct manager *manager_free(struct manager *m);
 /* One tick: five stages. Negative errno when a stage could not do its work; the next tick tries
  * again. */
 int manager_tick(struct manager *m, uint64_t now_us);
+/* A tick now, with what became of it on show. */
+void manager_look(struct manager *m);
 
 /* No mover has been in the kernel for longer than a mover can be: for the watchdog. */
 bool manager_is_alive(struct manager *m);

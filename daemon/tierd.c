@@ -17,7 +17,7 @@
 #include "util.h"
 
 #define RUN_DIR "/run/tierd"
-/* Two fds for each tracked process, and some for DAMON's files. */
+/* Three fds for each process, and some for DAMON's files. */
 #define FDS_WANTED 65536
 
 /* Exit statuses; tierd(8) documents them. */
@@ -165,6 +165,7 @@ static int add_signals(sd_event *event)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGHUP, SIG_IGN); /* a reload that fails must be able to say so: tierctl reload */
 	err = sd_event_add_signal(event, NULL, SIGTERM, NULL, NULL);
 	if (err < 0)
 		return err;

@@ -31,7 +31,10 @@ static const struct dict_field fields[] = {
 	FIELD("promoted_bytes", "t", promoted_bytes),
 	FIELD("demoted_bytes", "t", demoted_bytes),
 	FIELD("failed_bytes", "t", failed_bytes),
+	FIELD("ping_pong_bytes", "t", ping_pong_bytes),
+	FIELD("folios_split", "t", folios_split),
 	FIELD("last_move_us", "t", last_move_us),
+	FIELD("stall_us", "t", stall_us),
 };
 
 void cgroup_list_done(struct cgroup_list *l)

@@ -22,7 +22,10 @@ struct cgroup {
 	uint64_t promoted_bytes;
 	uint64_t demoted_bytes;
 	uint64_t failed_bytes;
+	uint64_t ping_pong_bytes;
+	uint64_t folios_split;
 	uint64_t last_move_us;
+	uint64_t stall_us;
 };
 
 struct cgroup_list {

@@ -44,7 +44,10 @@ static struct json_object *to_json(const struct cgroup *c)
 	json_add_u64(o, "promoted_bytes", c->promoted_bytes);
 	json_add_u64(o, "demoted_bytes", c->demoted_bytes);
 	json_add_u64(o, "failed_bytes", c->failed_bytes);
+	json_add_u64(o, "ping_pong_bytes", c->ping_pong_bytes);
+	json_add_u64(o, "folios_split", c->folios_split);
 	json_add_u64(o, "last_move_us", c->last_move_us);
+	json_add_u64(o, "stall_us", c->stall_us);
 	return o;
 }
 

@@ -54,7 +54,12 @@ static bool make_room(struct bus *b)
 
 void bus_jobs_add(struct bus *b, uint64_t id, const char *sender)
 {
-	if (find_job(b, id) || !make_room(b))
+	struct bus_job *known = find_job(b, id);
+
+	/* A view may have shown it before the call that started it was answered. */
+	if (known && !known->sender && sender)
+		known->sender = strdup(sender);
+	if (known || !make_room(b))
 		return;
 	/* Without memory for the name the job merely does not count for its sender. */
 	b->jobs[b->n_jobs++] = (struct bus_job){

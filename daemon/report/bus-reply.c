@@ -244,7 +244,8 @@ int bus_append_group(sd_bus_message *m, const struct view *v, const struct view_
 		{ "hot_bytes", g->hot_bytes },           { "hot_fast_bytes", g->hot_fast_bytes },
 		{ "tracked_bytes", g->tracked_bytes },   { "promoted_bytes", g->promoted_bytes },
 		{ "demoted_bytes", g->demoted_bytes },   { "failed_bytes", g->failed_bytes },
-		{ "last_move_us", g->last_move_us },
+		{ "ping_pong_bytes", g->ping_pong_bytes }, { "folios_split", g->folios_split },
+		{ "last_move_us", g->last_move_us },     { "stall_us", g->stall_us },
 	};
 	int r = sd_bus_message_open_container(m, 'a', "{sv}");
 
@@ -255,7 +256,7 @@ int bus_append_group(sd_bus_message *m, const struct view *v, const struct view_
 	if (r >= 0)
 		r = append_escaped(m, "policy", g->policy);
 	if (r >= 0)
-		r = append_string(m, "mode", view_mode_name(g->mode));
+		r = append_string(m, "mode", policy_mode_name(g->mode));
 	if (r >= 0)
 		r = sd_bus_message_append(m, "{sv}", "paused", "b", (int)g->paused);
 	if (r >= 0)

@@ -256,20 +256,6 @@ static struct moved *moved_of(uint64_t cgroup_id)
 	return &moved[n_moved++];
 }
 
-/* Resident, asked for, tried, and yet not moved. */
-static uint64_t failed_bytes(const struct tier_outcome *o)
-{
-	static const enum tier_result fine[] = {
-		TIER_MOVED, TIER_ALREADY_THERE, TIER_NOT_RESIDENT, TIER_PROCESS_ENDED,
-		TIER_NOT_TRIED,
-	};
-	uint64_t sum = 0;
-
-	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
-		sum += tier_outcome_bytes(o, fine[i]);
-	return o->asked_bytes > sum ? o->asked_bytes - sum : 0;
-}
-
 void journal_outcome(const struct outcome *o)
 {
 	struct moved *m = moved_of(o->batch.cgroup_id);
@@ -279,7 +265,7 @@ void journal_outcome(const struct outcome *o)
 		return;
 	}
 	m->batches++;
-	m->failed_bytes += o->error < 0 ? o->batch.bytes : failed_bytes(&o->result);
+	m->failed_bytes += o->error < 0 ? o->batch.bytes : view_failed_bytes(&o->result);
 	m->call_max_us = MAX(m->call_max_us, o->result.call_max_us);
 	if (o->batch.direction < DIRECTIONS)
 		m->bytes[o->batch.direction] += tier_outcome_bytes(&o->result, TIER_MOVED);

@@ -16,23 +16,6 @@ const char *view_state_name(enum view_state s)
 	return s < STATE_COUNT ? names[s] : "unknown";
 }
 
-const char *view_mode_name(enum policy_mode m)
-{
-	switch (m) {
-	case MODE_AUTO:
-		return "auto";
-	case MODE_OBSERVE:
-		return "observe";
-	case MODE_PIN_FAST:
-		return "pin-fast";
-	case MODE_PIN_SLOW:
-		return "pin-slow";
-	case MODE_OFF:
-		return "off";
-	}
-	return "unknown";
-}
-
 const char *view_job_state_name(enum view_job_state s)
 {
 	static const char *const names[JOB_STATES] = {
@@ -67,4 +50,17 @@ const char *view_job_result(const struct view_job *job)
 	if (job->state == JOB_DONE && fine < job->asked_bytes)
 		return "partial";
 	return view_job_state_name(job->state);
+}
+
+uint64_t view_failed_bytes(const struct tier_outcome *o)
+{
+	static const enum tier_result fine[] = {
+		TIER_MOVED, TIER_ALREADY_THERE, TIER_NOT_RESIDENT, TIER_PROCESS_ENDED,
+		TIER_NOT_TRIED,
+	};
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(fine); i++)
+		sum += tier_outcome_bytes(o, fine[i]);
+	return o->asked_bytes > sum ? o->asked_bytes - sum : 0;
 }

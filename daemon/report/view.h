@@ -29,7 +29,7 @@ struct view_group {
 	const char *policy; /* full path of the policy file */
 	enum policy_mode mode;
 	bool paused;
-	uint32_t n_processes; /* tracked ones */
+	uint32_t n_processes; /* large enough to be looked at */
 	uint64_t bytes_by_tier[TIER_NODES_MAX]; /* by rank */
 	uint64_t hot_bytes;
 	uint64_t hot_fast_bytes;
@@ -37,11 +37,11 @@ struct view_group {
 	uint64_t promoted_bytes;
 	uint64_t demoted_bytes;
 	uint64_t failed_bytes;  /* asked, resident, and yet not moved */
+	uint64_t ping_pong_bytes; /* moved back soon after they were moved */
+	uint64_t folios_split;  /* large folios that were whole before a move and split after it */
 	uint64_t last_move_us;  /* monotonic clock, 0 for never */
+	uint64_t stall_us;      /* time that tasks of the cgroup waited for memory (PSI some) */
 };
-
-/* Name of a mode as policy files spell it: "auto", "observe", "pin-fast", "pin-slow", "off". */
-const char *view_mode_name(enum policy_mode m);
 
 enum view_job_state {
 	JOB_QUEUED,
@@ -77,6 +77,9 @@ bool view_job_is_final(const struct view_job *job);
  * mappings lie in the same slots) are no reason to call it partial; pinned or refused ones are.
  */
 const char *view_job_result(const struct view_job *job);
+
+/* Resident, asked for, tried, and yet not moved. */
+uint64_t view_failed_bytes(const struct tier_outcome *o);
 
 struct view {
 	enum view_state state;

@@ -278,7 +278,6 @@ int damon_command(const struct damon *d, int kdamond_fd, enum damon_command c)
 		[DAMON_OFF] = "off",
 		[DAMON_COMMIT] = "commit",
 		[DAMON_UPDATE_REGIONS] = "update_schemes_tried_regions",
-		[DAMON_CLEAR_REGIONS] = "clear_schemes_tried_regions",
 	};
 
 	return attribute_write(d, kdamond_fd, "state", words[c]);

@@ -51,7 +51,6 @@ enum damon_command {
 	DAMON_OFF,
 	DAMON_COMMIT,
 	DAMON_UPDATE_REGIONS,
-	DAMON_CLEAR_REGIONS,
 };
 
 /* One process to watch; @obsolete: drop it at the next commit (damon_can_drop_targets()). */

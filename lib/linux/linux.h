@@ -64,8 +64,6 @@ int file_write_at(int dir_fd, const char *path, const char *text);
 /* ---- topology.c ---------------------------------------------------------------------------- */
 
 int linux_topology_read(struct linux_machine *m, struct tier_topology **ret);
-/* Checks an administrator's order ("0,2 > 1"); *ret_why gets a static text on -EINVAL. */
-int topology_check_override(const char *text, const char **ret_why);
 
 /* ---- cgroup.c ------------------------------------------------------------------------------ */
 

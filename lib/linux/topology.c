@@ -319,10 +319,3 @@ int linux_topology_read(struct linux_machine *m, struct tier_topology **ret)
 	*ret = STEAL(t);
 	return 0;
 }
-
-int topology_check_override(const char *text, const char **ret_why)
-{
-	struct tier_list order;
-
-	return parse_tier_list(text, strlen(text), &order, ret_why);
-}

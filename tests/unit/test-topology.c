@@ -708,10 +708,11 @@ static void test_mems_allowed(void **state)
 static void test_check_override(void **state)
 {
 	const char *why = NULL;
+	struct tier_list list;
 
-	assert_int_equal(topology_check_override("0,2 > 1", &why), 0);
+	assert_int_equal(parse_tier_list("0,2 > 1", 7, &list, &why), 0);
 	assert_null(why);
-	assert_int_equal(topology_check_override("0,2 > ", &why), -EINVAL);
+	assert_int_equal(parse_tier_list("0,2 > ", 6, &list, &why), -EINVAL);
 	assert_non_null(why);
 }
 
