@@ -12,6 +12,7 @@
 #   # timeout: 120           seconds on an idle host (default 120)
 #   # boot: own              a machine of its own, when the case leaves marks (default shared)
 #   # dmesg: any             call traces are expected, such as an OOM kill's
+#   # print: yes             what it prints is worth reading also when it passes
 # A function `cleanup` in the case, if any, runs at its end. Whatever the case does to tierd, its
 # configuration, units named tt-* and the usual kernel settings is undone before the next one.
 

@@ -3,6 +3,7 @@
 # about: an idle service fills the fast node; the hot set of another one on the slow node takes its place
 # topology: 2node
 # timeout: 420
+# print: yes
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tierd.bash"
 . "$(dirname "$0")/curve.bash"

@@ -13,8 +13,7 @@ idle_mib=$(($(node_free 0) / mib - 40))
 start_workload idle --size $((idle_mib * mib)) --node 0 --idle
 start_workload busy --size $((160 * mib)) --hot "$((32 * mib)):$((48 * mib))" --node 2
 start_tierd
-tierctl_tiers() { tierctl status --json | tr -d ' \n' | grep -o '"rank":[0-9]*' | sort -u | wc -l; }
-ready() { (($(tierctl_tiers) == 3)); }
+ready() { tierctl status --json > status.json && [[ $(grep -c '"tier": *[0-9]' status.json) == 3 ]]; }
 wait_until 30 ready
 ok "tierd sees three tiers"
 up() { (($(percent "$(hot_on 0 busy)" $((48 * mib))) >= 95)); }

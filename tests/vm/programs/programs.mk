@@ -3,7 +3,7 @@
 # Programs that run inside the VM and know nothing of libtier: what they say about placement and
 # contents is evidence of its own.
 
-VM_PROGRAMS := $(BUILD)/vm-bin/place $(BUILD)/vm-bin/workload
+VM_PROGRAMS := $(BUILD)/vm-bin/place $(BUILD)/vm-bin/workload $(BUILD)/vm-bin/test-tracker-real
 
 .PHONY: vm-programs
 vm-programs: $(VM_PROGRAMS)
@@ -13,3 +13,8 @@ $(BUILD)/vm-bin/%: tests/vm/programs/%.c tests/vm/programs/common.h
 	$(call say,CC,$<)
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 -D_GNU_SOURCE -O2 -g $(WARN) -Werror -o $@ $<
+
+# The unit tests that need a kernel whose DAMON nobody uses.
+$(BUILD)/vm-bin/test-%: $(BUILD)/tests/unit/test-%
+	@mkdir -p $(@D)
+	$(Q)cp $< $@
