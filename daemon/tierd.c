@@ -3,11 +3,14 @@
  * The service: options, what must be true before it starts, the event loop, systemd's protocol. It
  * decides nothing about memory.
  */
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
 
@@ -61,6 +64,34 @@ static void say(int priority, const char *text)
 		fprintf(stderr, "tierd: %s\n", text);
 	else
 		fprintf(stderr, "<%d>%s\n", priority, text);
+}
+
+/*
+ * One tierd at a time: what another one runs in the kernel would look like left-overs of a crash.
+ * The lock goes with the process, however it ends.
+ */
+static int lock_instance(int *ret_fd)
+{
+	cleanup(closep) int fd = -1;
+
+	if (mkdir(RUN_DIR, 0700) < 0 && errno != EEXIST)
+		return -errno;
+	fd = open(RUN_DIR "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -errno;
+	*ret_fd = steal_fd(&fd);
+	return 0;
+}
+
+static void say_no_lock(int err)
+{
+	char text[128];
+
+	snprintf(text, sizeof(text), "%s: %s", RUN_DIR "/lock",
+		 err == -EWOULDBLOCK ? "another tierd is running" : strerror(-err));
+	say(3, text);
 }
 
 static int load_config(const struct config_options *options, struct policy_set **ret)
@@ -201,12 +232,19 @@ static int loop(struct tier_machine *machine, struct policy_set *set,
 
 static int run(const struct config_options *config)
 {
+	cleanup(closep) int lock_fd = -1;
 	struct policy_set *set = NULL;
 	struct tier_machine *machine = NULL;
 	int err = load_config(config, &set);
 
 	if (err < 0)
 		return EXIT_CONFIG;
+	err = lock_instance(&lock_fd);
+	if (err < 0) {
+		say_no_lock(err);
+		policy_set_free(set);
+		return exit_status_of(err);
+	}
 	protect_self();
 	err = open_machine(set, &machine);
 	if (err < 0) {
@@ -237,8 +275,14 @@ static int check(const struct config_options *config, bool dump)
 
 static int clean(void)
 {
-	int err = tier_linux_cleanup(RUN_DIR);
+	cleanup(closep) int lock_fd = -1;
+	int err = lock_instance(&lock_fd);
 
+	if (err < 0) {
+		say_no_lock(err);
+		return EXIT_FAILURE;
+	}
+	err = tier_linux_cleanup(RUN_DIR);
 	if (err < 0)
 		say(4, strerror(-err));
 	return err < 0 ? EXIT_FAILURE : EXIT_SUCCESS;

@@ -34,6 +34,13 @@ wait_until 90 done_moving
 ok "the restarted daemon finished the job"
 verify_workload busy
 
+# A second one by hand would take the first one's kdamonds for left-overs.
+if tierd 2> second.log; then die "a second tierd started"; fi
+grep -q 'another tierd is running' second.log || { cat second.log; die "it does not say why"; }
+if tierd --cleanup 2> second.log; then die "--cleanup works under a running tierd"; fi
+(($(kdamonds) > 0)) || die "the running tierd lost its kdamonds"
+ok "a second tierd is refused"
+
 systemctl stop tierd.service
 assert_eq "$(kdamonds)" 0 "kdamonds after a clean stop"
 [[ ! -e /run/tierd/damon ]] || die "the record of our kdamonds is left behind"
