@@ -237,12 +237,12 @@ static void test_pace(void **state)
 	assert_int_equal(pace_period_us(&p, US_PER_S), US_PER_S);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(pace_step(&p, false), PACE_KEEP_REFERENCE);
-	assert_int_equal(pace_period_us(&p, US_PER_S), 5 * US_PER_S);
+	assert_int_equal(pace_period_us(&p, US_PER_S), 10 * US_PER_S);
 	/* One odd picture: look again soon, and be calm again if it was nothing. */
 	assert_int_equal(pace_step(&p, true), PACE_KEEP_REFERENCE);
 	assert_int_equal(pace_period_us(&p, US_PER_S), US_PER_S);
 	assert_int_equal(pace_step(&p, false), PACE_KEEP_REFERENCE);
-	assert_int_equal(pace_period_us(&p, US_PER_S), 5 * US_PER_S);
+	assert_int_equal(pace_period_us(&p, US_PER_S), 10 * US_PER_S);
 	assert_int_equal(pace_step(&p, true), PACE_KEEP_REFERENCE);
 	assert_int_equal(pace_step(&p, true), PACE_KEEP_REFERENCE);
 	assert_int_equal(pace_step(&p, true), PACE_NEW_REFERENCE);
