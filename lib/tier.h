@@ -22,6 +22,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #pragma GCC visibility push(default)
 
 /** Base page; libtier is for architectures with 4 KiB pages (checked when a machine is made). */
@@ -165,14 +169,14 @@ struct tier_slot {
 /**
  * struct tier_residency - where an address space's memory lives
  * @slots: ascending by start; slots with nothing resident are left out
- * @excluded_bytes: resident, but never to be moved (file mappings, foreign mempolicy, mlocked,
- *	VM_IO, …) and not part of @slots
+ * @excluded_bytes: by node index: memory of the process's own, but not part of @slots because moves
+ *	leave it alone: bound by a memory policy, locked, or shared memory that others map, too
  * Since: 0.1
  */
 struct tier_residency {
 	uint64_t space_id;
 	uint64_t read_us;
-	uint64_t excluded_bytes;
+	uint64_t excluded_bytes[TIER_NODES_MAX];
 	size_t n_slots;
 	struct tier_slot *slots;
 };
@@ -383,5 +387,9 @@ int tier_machine_move(struct tier_machine *m, const struct tier_move *move,
 		      struct tier_outcome *ret);
 
 #pragma GCC visibility pop
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

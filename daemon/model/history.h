@@ -100,6 +100,8 @@ struct history {
 #define HISTORY_COOL_DOWN_MAX_S 3600
 /* What was refused (busy, shared, a policy of its own, …) is not asked for again before. */
 #define HISTORY_RETRY_S 30
+/* Nor what found its target full: it will still be, a moment later. */
+#define HISTORY_FULL_RETRY_S 5
 /*
  * Whether a group's memory is all used alike changes only when it has looked so for this long: a
  * run of lost samples makes one process of several look cold for some seconds, a run of merged

@@ -185,7 +185,8 @@ static void flight_remove(struct history *h, const struct batch *b)
 enum verdict {
 	VERDICT_MOVED,
 	VERDICT_REFUSED, /* the memory itself can't be moved now */
-	VERDICT_LATER,   /* the slots are not to blame: no room, cancelled, gone */
+	VERDICT_FULL,    /* there was no room for it */
+	VERDICT_LATER,   /* the slots are not to blame: cancelled, gone */
 };
 
 static enum verdict judge(const struct outcome *o)
@@ -201,7 +202,23 @@ static enum verdict judge(const struct outcome *o)
 		refused += tier_outcome_bytes(&o->result, refusals[i]);
 	if (o->error < 0 || refused > there)
 		return VERDICT_REFUSED;
+	if (tier_outcome_bytes(&o->result, TIER_TARGET_FULL) > there)
+		return VERDICT_FULL;
 	return there ? VERDICT_MOVED : VERDICT_LATER;
+}
+
+static uint32_t retry_s(enum verdict verdict, uint32_t now_s)
+{
+	switch (verdict) {
+	case VERDICT_REFUSED:
+		return now_s + HISTORY_RETRY_S;
+	case VERDICT_FULL:
+		return now_s + HISTORY_FULL_RETRY_S;
+	case VERDICT_MOVED:
+	case VERDICT_LATER:
+		break;
+	}
+	return 0;
 }
 
 /* True when the move undoes one that was made a short while ago. */
@@ -234,7 +251,7 @@ static int account_slots(struct heat_space *space, const struct outcome *o, uint
 			if (r < 0)
 				return r;
 			m->in_flight = false;
-			m->retry_s = verdict == VERDICT_REFUSED ? now_s + HISTORY_RETRY_S : 0;
+			m->retry_s = retry_s(verdict, now_s);
 			if (verdict == VERDICT_MOVED)
 				*undone_slots += slot_moved(m, o->batch.direction, now_s);
 			(*slots)++;

@@ -41,6 +41,7 @@ enum held_back {
 	HELD_COOL_DOWN,  /* moved the other way a short while ago */
 	HELD_OBSERVE,    /* Mode=observe, or paused */
 	HELD_BACKLOG,    /* the mover of that node is still busy with earlier plans */
+	HELD_EXCLUDED,   /* moves leave it alone: bound, locked, or mapped by other processes, too */
 	HELD_PINNED,     /* asked by hand, but Mode=pin-fast or pin-slow says otherwise */
 	HELD_BACKS,
 };

@@ -44,6 +44,7 @@ const char *held_back_name(enum held_back h)
 		[HELD_COOL_DOWN] = "cool-down",
 		[HELD_OBSERVE] = "observe",
 		[HELD_BACKLOG] = "backlog",
+		[HELD_EXCLUDED] = "excluded",
 		[HELD_PINNED] = "pinned",
 	};
 

@@ -17,10 +17,11 @@
 /* Swaps between two spaces of one group leave its sums as they were; they are seen this late. */
 #define AGE_MAX_US (60 * US_PER_S)
 /*
- * No further walk begins in a tick after this much resident memory was walked (1 GiB costs about
- * 10 ms on current hardware); what is left over comes first in the next, because it is older.
+ * All walks together: no further one begins in a tick when they have taken one part in COST_SHARE of
+ * the time since the last tick, or this much where ticks are short. What is left over comes first in
+ * the next, because it is older.
  */
-#define TICK_BYTES (8 * GiB)
+#define TICK_MIN_US (25 * US_PER_MS)
 
 static uint64_t used_on_node(const struct tier_usage *u, size_t node)
 {
@@ -142,7 +143,7 @@ static int older_first(const void *a, const void *b)
 static int read_due(struct residents *r, struct tier_machine *machine, struct snapshot *s)
 {
 	cleanup(freep) struct due *due = calloc(s->n_spaces + 1, sizeof(*due));
-	uint64_t walked_bytes = 0;
+	uint64_t begin_us = tier_machine_now_us(machine), budget_us;
 	size_t n = 0;
 
 	if (!due)
@@ -154,10 +155,10 @@ static int read_due(struct residents *r, struct tier_machine *machine, struct sn
 			due[n++] = (struct due){ resident, &s->spaces[i] };
 	}
 	qsort(due, n, sizeof(*due), older_first);
-	for (size_t i = 0; i < n && walked_bytes < TICK_BYTES; i++) {
+	budget_us = MAX((s->now_us - r->refreshed_us) / COST_SHARE, TICK_MIN_US);
+	for (size_t i = 0; i < n && tier_machine_now_us(machine) - begin_us < budget_us; i++)
 		read_again(due[i].resident, machine, s, due[i].space);
-		walked_bytes += due[i].space->resident_bytes;
-	}
+	r->refreshed_us = s->now_us;
 	return 0;
 }
 

@@ -23,6 +23,7 @@ struct resident {
 struct residents {
 	size_t n;
 	size_t capacity;
+	uint64_t refreshed_us;
 	struct resident *entries; /* ascending by space_id */
 };
 

@@ -18,6 +18,12 @@
  * services refill some of what was just freed.
  */
 #define SURPLUS_SHARE 16
+/*
+ * Free memory goes up and down by some MiB all the time (per-CPU lists, short-lived processes). A
+ * promotion that just fits when it is planned may not fit when it is made; where there is something
+ * cold to give way, this much more is made free.
+ */
+#define SLACK_BYTES (2 * TIER_SLOT_BYTES)
 
 /*
  * A node that something has been on its way to for this long is slower than the budgets allow: no
@@ -276,7 +282,7 @@ static int find_room(struct planner *p, const struct wish *w)
 {
 	const struct tier_topology *t = p->s->topology;
 	unsigned int rank = t->nodes[w->to_index].rank;
-	uint64_t need = w->bytes + w->bytes / SURPLUS_SHARE;
+	uint64_t need = w->bytes + w->bytes / SURPLUS_SHARE + SLACK_BYTES;
 	int to;
 
 	if (p->room_bytes[w->to_index] >= (int64_t)need)

@@ -96,11 +96,26 @@ static int collect(struct rebalance *r, unsigned int rank)
 	return 0;
 }
 
+/* What is elsewhere and stays there is said, not passed over. */
+static void hold_excluded(struct rebalance *r, unsigned int rank)
+{
+	const struct tier_topology *t = r->s->topology;
+
+	for (size_t i = 0; i < r->s->n_spaces; i++) {
+		const struct tier_residency *res = r->s->spaces[i].residency;
+
+		for (size_t n = 0; r->s->spaces[i].group == r->group && res && n < t->n_nodes; n++)
+			if (t->nodes[n].rank != rank)
+				r->plan->held_bytes[HELD_EXCLUDED] += res->excluded_bytes[n];
+	}
+}
+
 static int all_to_tier(struct rebalance *r, unsigned int rank)
 {
 	bool pinned = pinned_elsewhere(r, rank);
 	int err = collect(r, rank);
 
+	hold_excluded(r, rank);
 	for (size_t i = 0; err >= 0 && i < r->wishes.n; i++) {
 		const struct wish *w = &r->wishes.array[i];
 		bool up = r->s->topology->nodes[w->from_index].rank > rank;

@@ -80,9 +80,15 @@ static int read_node_index(const struct linux_machine *m, int16_t ret[NODE_ID_MA
 
 struct reading {
 	const struct vma *vma;
+	uint64_t *excluded_bytes; /* by node index */
 	struct slot_list list;
 	int16_t node_index[NODE_ID_MAX + 1];
 };
+
+bool vma_movable(const struct vma *v)
+{
+	return (v->kind == VMA_PRIVATE || v->kind == VMA_SHMEM) && !v->locked && !v->mempolicy;
+}
 
 /*
  * A page that others map, too, would not be moved; that goes for the zero page as well, which looks
@@ -93,16 +99,16 @@ static int visit(void *userdata, const struct folio *f)
 	struct reading *r = userdata;
 	int index = f->node >= 0 && f->node <= NODE_ID_MAX ? r->node_index[f->node] : -1;
 
-	if (!f->mapped_once || f->unmovable || index < 0)
+	if (f->unmovable || index < 0 || (r->vma->kind == VMA_PRIVATE && !f->anon))
 		return 0;
-	if (r->vma->kind == VMA_PRIVATE && !f->anon)
+	/* In private memory that may as well be the zero page, which is nobody's. */
+	if (!f->mapped_once && r->vma->kind == VMA_PRIVATE)
 		return 0;
+	if (!f->mapped_once || !vma_movable(r->vma)) {
+		r->excluded_bytes[index] += f->pages * TIER_PAGE_BYTES;
+		return 0;
+	}
 	return slot_list_add(&r->list, f->address, f->pages, index);
-}
-
-bool vma_movable(const struct vma *v)
-{
-	return (v->kind == VMA_PRIVATE || v->kind == VMA_SHMEM) && !v->locked && !v->mempolicy;
 }
 
 static int read_slots(const struct linux_machine *m, const struct process *p, struct reading *r)
@@ -115,7 +121,7 @@ static int read_slots(const struct linux_machine *m, const struct process *p, st
 	if (e < 0)
 		return e;
 	for (size_t i = 0; i < n_vmas; i++) {
-		if (!vma_movable(&vmas[i]))
+		if (vmas[i].kind != VMA_PRIVATE && vmas[i].kind != VMA_SHMEM)
 			continue;
 		r->vma = &vmas[i];
 		e = folio_walk(p, m->spans, vmas[i].start, vmas[i].end, false, visit, r);
@@ -129,11 +135,11 @@ static int read_process(const struct linux_machine *m, const struct process *p,
 			struct tier_residency *ret)
 {
 	cleanup(freep) struct reading *r = calloc(1, sizeof(*r));
-	uint64_t resident_bytes, counted_bytes;
 	int e;
 
 	if (!r)
 		return -ENOMEM;
+	r->excluded_bytes = ret->excluded_bytes;
 	e = read_node_index(m, r->node_index);
 	if (e == 0)
 		e = read_slots(m, p, r);
@@ -141,12 +147,6 @@ static int read_process(const struct linux_machine *m, const struct process *p,
 	ret->n_slots = r->list.n;
 	if (e < 0)
 		return e;
-	e = process_read_resident(p->proc_fd, "statm", &resident_bytes);
-	if (e < 0)
-		return e;
-	/* Read a moment later, and counted per CPU by the kernel: it may be a little less. */
-	counted_bytes = r->list.pages * TIER_PAGE_BYTES;
-	ret->excluded_bytes = resident_bytes > counted_bytes ? resident_bytes - counted_bytes : 0;
 	/* Of a process that ended or exec()ed meanwhile, nothing of this is true. */
 	return process_alive(p) ? 0 : -ESRCH;
 }
