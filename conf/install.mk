@@ -28,7 +28,8 @@ INSTALL_SRC := conf/install.mk conf/org.tierd1.conf conf/org.tierd1.service conf
 	$(MAN_PAGES) $(EXAMPLES)
 INSTALL_BIN := $(BUILD)/tierd $(BUILD)/tierctl $(BUILD)/libtier.so.1 $(BUILD)/libtier.a
 
-D = $(DESTDIR)
+# Quoted for the shell: a path may have blanks.
+D = "$(DESTDIR)"
 # substitute SOURCE DESTINATION: @PREFIX@ and @VERSION@, mode 644.
 substitute = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@VERSION@|$(VERSION)|g' $(1) > $(2) && chmod 644 $(2)
 

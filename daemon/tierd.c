@@ -57,13 +57,13 @@ enum command {
 	COMMAND_CLEANUP,
 };
 
-/* <0>…<7> in front of a line is a priority for the journal; a person on a terminal sees the text. */
+/* <0>…<7> in front of a line is a priority for the journal; anybody else sees just the text. */
 static void say(int priority, const char *text)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "tierd: %s\n", text);
-	else
+	if (getenv("JOURNAL_STREAM"))
 		fprintf(stderr, "<%d>%s\n", priority, text);
+	else
+		fprintf(stderr, "tierd: %s\n", text);
 }
 
 /*
@@ -270,7 +270,7 @@ static int check(const struct config_options *config, bool dump)
 		return EXIT_CONFIG;
 	if (dump)
 		config_dump(set, stdout);
-	return EXIT_SUCCESS;
+	return fflush(stdout) == 0 && !ferror(stdout) ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 static int clean(void)

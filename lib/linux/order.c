@@ -235,5 +235,9 @@ int order_check(const struct tier_list *order, const struct tier_topology *t, co
 			return -EINVAL;
 		}
 	}
+	if (order->n_tiers < 2) {
+		*ret_why = "the tier order has one tier only: separate tiers by '>'";
+		return -EINVAL;
+	}
 	return 0;
 }

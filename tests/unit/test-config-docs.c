@@ -135,10 +135,10 @@ static void test_examples(void **state)
 	}
 	assert_int_equal(config_dir_load(d, &set), 0);
 	assert_int_equal(set->n_policies, 2);
-	assert_ptr_equal(policy_set_match(set, "system.slice/postgresql.service"),
+	assert_ptr_equal(policy_set_match(set, "system.slice/mariadb.service"),
 			 &set->policies[0]);
-	assert_ptr_equal(policy_set_match(set, "system.slice/system-postgresql.slice/"
-					       "postgresql@15-main.service"),
+	assert_ptr_equal(policy_set_match(set, "system.slice/system-mariadb.slice/"
+					       "mariadb@one.service"),
 			 &set->policies[0]);
 	assert_int_equal(set->policies[0].mode, MODE_AUTO);
 	assert_true(set->policies[0].cold_after_us == 600 * US_PER_S);

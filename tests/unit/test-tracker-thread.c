@@ -64,7 +64,9 @@ static void follow_changes(struct fake *f)
 	world_fork(&w, 100);
 	world_track(&w);
 	wait_until(samples_match(&w));
-	assert_int_equal(f->ons, f->can_drop ? ons : ons + 1);
+	/* The tracker may look between the two: then it is done in two steps. */
+	assert_in_range(f->ons, f->can_drop ? ons : ons + 1, ons + 2);
+	assert_int_equal(running(f), 2);
 	/* One is not wanted any more, though it lives. */
 	w.n--;
 	world_track(&w);
