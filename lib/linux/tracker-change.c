@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 /*
  * Pure: has the picture of the accesses changed, and how often is it worth looking? A look costs a
- * dozen system calls per region, so a calm machine is looked at every 10 s:
- * at every 5 s an emulated core spent 2 % on it. DAMON's pictures are
- * noisy: now and then one is quite unlike its neighbours. They are compared with a reference, and
- * only several unlike it in a row, which come quickly then, mean a change.
+ * dozen system calls per region, so a calm machine is looked at every 10 s; at every 5 s an emulated
+ * core spent 2 % on it. DAMON's pictures are noisy: now and then one is quite unlike its neighbours.
+ * They are compared with a reference, and only several unlike it in a row, which come quickly then,
+ * mean a change.
  */
 #include "linux/tracker.h"
 #include "util.h"

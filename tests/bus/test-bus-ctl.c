@@ -316,6 +316,10 @@ static void test_bar_on_a_terminal(void **state)
 		execl(f->tierctl, "tierctl", "rebalance", "web.service", (char *)NULL);
 		_exit(125);
 	}
+	if (pid < 0) {
+		print_message("skipped: no pseudo terminals here (is /dev/pts mounted?)\n");
+		skip();
+	}
 	/* A terminal whose last user is gone gives EIO. */
 	while ((n = read(master, f->out + used, OUTPUT_MAX - 1 - used)) > 0)
 		used += (size_t)n;

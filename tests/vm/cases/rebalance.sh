@@ -30,6 +30,27 @@ tierctl rebalance --to 1 tt-app.service > /dev/null || die "rebalance by unit na
 ok "rebalance by unit name"
 verify_workload app
 
+# Memory that its owner has bound stays, and the answer says so.
+write_policy 20-bound system.slice/tt-bound.service Tiering/Mode=observe
+start_service bound -- numactl --membind=1 bash -c 'x=$(head -c 24000000 /dev/zero | tr "\\0" x); sleep 1000'
+systemctl reload tierd.service
+bound_bytes() {
+	tierctl list --json | tr -d ' \n' |
+		sed -n 's/.*tt-bound\.service[^[]*"tier_bytes":\[[0-9]*,\([0-9]*\).*/\1/p'
+}
+large() {
+	local bytes
+	bytes=$(bound_bytes)
+	((${bytes:-0} > 20 * mib))
+}
+wait_until 60 large
+status=0; tierctl rebalance --to 0 tt-bound.service > bound.txt 2>&1 || status=$?
+cat bound.txt
+assert_eq "$status" 3 "exit status for bound memory"
+grep -q excluded bound.txt || die "the bound memory is not named"
+large || die "the bound memory was moved"
+ok "bound memory stays and is named"
+
 status=0; tierctl rebalance --to 7 $cgroup > err.txt 2>&1 || status=$?
 assert_eq "$status" 1 "exit status for a tier that does not exist"
 cat err.txt

@@ -30,7 +30,8 @@ with_dropin "CapabilityBoundingSet=~CAP_SYS_PTRACE"
 refused 6 'CAP_SYS_PTRACE'
 ok "missing rights are named"
 
-with_dropin "TemporaryFileSystem=/sys/fs/cgroup"
+# What is in place of the hierarchy must not be covered by the unit's own protection of it.
+with_dropin $'TemporaryFileSystem=/sys/fs/cgroup\nProtectControlGroups=no'
 refused 5 'cgroup'
 ok "no unified cgroup hierarchy"
 

@@ -197,6 +197,22 @@ static uint64_t now_ms(void)
 }
 
 /*
+ * A real CPU evicts address translations all the time. An emulated one keeps them for as long as
+ * nobody flushes them, and does not mark a page as accessed again until then: DAMON would see hot
+ * memory go cold. Changing the protection of more pages than x86 flushes one by one (33) flushes all.
+ */
+static void flush_translations(void)
+{
+	static char scratch[64 * PAGE] __attribute__((aligned(4096)));
+
+	for (size_t i = 0; i < sizeof(scratch); i += PAGE)
+		((volatile char *)scratch)[i]++;
+	if (mprotect(scratch, sizeof(scratch), PROT_READ) < 0 ||
+	    mprotect(scratch, sizeof(scratch), PROT_READ | PROT_WRITE) < 0)
+		err(EXIT_FAILURE, "mprotect");
+}
+
+/*
  * Signals come in only here, so none is missed between a look and the sleep. Sleeps for what is
  * left of the period; at least a quarter of it, so that a slow machine is not filled up.
  */
@@ -239,6 +255,8 @@ static void work(void)
 		}
 		for (uint64_t at = hot->offset; at < hot->offset + hot->length; at += PAGE)
 			touch(at / PAGE);
+		if (hot->length)
+			flush_translations();
 		if (check) {
 			check = 0;
 			verify();
