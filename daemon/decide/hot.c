@@ -7,7 +7,8 @@
  *
  * * It loses hot memory by merging it with the rest: then everything shows the mean. What is not
  *   warmer than the mean of the memory that could be moved up is not told apart from such a sample,
- *   so it does not count as hot, unless all of the group is used alike.
+ *   so it does not count as hot, unless all of the group is used alike, or it is as hot as the
+ *   group's hot memory is: then nothing colder is left below.
  * * Its regions do not end where the hot memory ends, and differently so in each sample: a slot
  *   just outside is warmed by its neighbours. Near something clearly hotter a slot must have been
  *   at half of the usual heat for several samples in a row; one that hot memory covers by half or
@@ -75,7 +76,9 @@ static bool is_hot(const struct heat_space *h, uint64_t start, const struct hot_
 {
 	if (r->temperature_bp < scale->above_bp)
 		return false;
-	if (!scale->uniform && r->temperature_bp * BP < scale->below_bp * ABOVE_MEAN_BP)
+	/* What is as hot as the group's hot memory is hot, also where nothing colder is left below. */
+	if (!scale->uniform && r->temperature_bp * BP < scale->below_bp * ABOVE_MEAN_BP &&
+	    r->temperature_bp * BP < scale->reference_bp * UNIFORM_BP)
 		return false;
 	return r->steady >= HEAT_STEADY_MAX || !near_hotter(h, start, r->temperature_bp);
 }

@@ -46,6 +46,23 @@ static void test_hot_up_cold_down(void **state)
 	bench_done(&b);
 }
 
+/* All that is below is hot: the mean of it is no measure of what stands out. */
+static void test_only_hot_memory_below(void **state)
+{
+	struct targets *t;
+	struct bench b;
+
+	bench_init(&b);
+	bench_group(&b);
+	bench_space(&b, 64, 0);
+	bench_space(&b, 16, 1);
+	bench_rate(&b, 1, 0, 16, 6000);
+	t = bench_decide(&b, SETTLED);
+	assert_int_equal(t->n_promotions, 16);
+	targets_free(t);
+	bench_done(&b);
+}
+
 static void test_hottest_and_coldest_first(void **state)
 {
 	struct targets *t;
@@ -409,6 +426,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hot_up_cold_down),
+		cmocka_unit_test(test_only_hot_memory_below),
 		cmocka_unit_test(test_hottest_and_coldest_first),
 		cmocka_unit_test(test_cold_takes_cold_after),
 		cmocka_unit_test(test_between_hot_and_cold_nothing_moves),
