@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # about: FastMax= bounds what a cgroup may hold of the fast node, and takes effect on reload
 # topology: 2node
-# timeout: 240
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tierd.bash"
 need_tierd
@@ -25,6 +25,7 @@ ok "$(($(region_on 0 busy) / mib)) MiB after a reload with FastMax=16M"
 write_policy 10-busy system.slice/tt-busy.service Tiering/ColdAfter=10s
 systemctl reload tierd.service
 all_up() { (($(percent "$(hot_on 0 busy)" $((96 * mib))) >= 95)); }
-wait_until 150 all_up
+# Slots that have just gone down cool down before they come up again.
+wait_until 240 all_up
 ok "$(($(hot_on 0 busy) / mib)) of 96 MiB hot without FastMax"
 verify_workload busy

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # about: somebody else's kdamond is left alone: degraded, said so, recovered when it is gone
 # topology: 2node
-# timeout: 240
+# timeout: 320
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/tierd.bash"
 need_tierd
