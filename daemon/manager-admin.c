@@ -161,13 +161,16 @@ static const struct snapshot_group *find_group(const struct manager *m, uint64_t
 	return NULL;
 }
 
-/* The machine may have changed since the last tick; a move by hand starts from how it is now. */
-static int look_again(struct manager *m)
+/*
+ * The machine may have changed since the last tick; a move by hand starts from how it is now, also
+ * where reading that is so costly that ticks put up with an older reading.
+ */
+static int look_again(struct manager *m, uint64_t cgroup_id)
 {
 	int err;
 
 	manager_forget_snapshot(m);
-	err = observe(m->observer, m->set, &m->pauses, tier_machine_now_us(m->machine),
+	err = observe(m->observer, m->set, &m->pauses, tier_machine_now_us(m->machine), cgroup_id,
 		      &m->snapshot);
 	if (err < 0)
 		return err;
@@ -216,7 +219,7 @@ static int admin_rebalance(void *userdata, uint64_t cgroup_id, int rank, bool dr
 	const struct snapshot_group *group;
 	struct manager *m = userdata;
 	uint64_t job = 0;
-	int err = look_again(m);
+	int err = look_again(m, cgroup_id);
 
 	if (err < 0)
 		return err;

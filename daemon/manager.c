@@ -36,7 +36,7 @@ int manager_tick(struct manager *m, uint64_t now_us)
 	int err;
 
 	manager_forget_snapshot(m);
-	err = observe(m->observer, m->set, &m->pauses, now_us, &m->snapshot);
+	err = observe(m->observer, m->set, &m->pauses, now_us, 0, &m->snapshot);
 	if (err < 0)
 		return err;
 	err = decide(m->snapshot, m->history, &m->targets);

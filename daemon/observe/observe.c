@@ -221,7 +221,7 @@ static int read_samples(struct observer *o, struct snapshot *s)
 }
 
 int observe(struct observer *o, const struct policy_set *set, const struct pauses *pauses,
-	    uint64_t now_us, struct snapshot **ret)
+	    uint64_t now_us, uint64_t fresh_cgroup_id, struct snapshot **ret)
 {
 	cleanup(snapshot_freep) struct snapshot *s = calloc(1, sizeof(*s));
 	int err;
@@ -247,7 +247,7 @@ int observe(struct observer *o, const struct policy_set *set, const struct pause
 	err = read_samples(o, s);
 	if (err < 0)
 		return err;
-	err = residents_refresh(&o->residents, o->machine, s);
+	err = residents_refresh(&o->residents, o->machine, s, fresh_cgroup_id);
 	if (err < 0)
 		return err;
 	*ret = STEAL(s);

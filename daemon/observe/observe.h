@@ -24,10 +24,11 @@ struct pauses {
 
 /*
  * Looks at the machine now. *ret stays valid until the next call: the residency and the samples in
- * it belong to the observer, the policies to @set.
+ * it belong to the observer, the policies to @set. Of the group @fresh_cgroup_id (0: of none) the
+ * residency is as new as the rest; of others it may be older, see residents.h.
  */
 int observe(struct observer *o, const struct policy_set *set, const struct pauses *pauses,
-	    uint64_t now_us, struct snapshot **ret);
+	    uint64_t now_us, uint64_t fresh_cgroup_id, struct snapshot **ret);
 struct snapshot *snapshot_free(struct snapshot *s);
 
 /* This space's memory was moved: what is known of its residency is out of date. */

@@ -128,19 +128,23 @@ static void drop_unseen(struct residents *r)
 struct due {
 	struct resident *resident;
 	const struct snapshot_space *space;
+	bool must; /* somebody waits for it */
 };
 
-static int older_first(const void *a, const void *b)
+static int urgent_and_older_first(const void *a, const void *b)
 {
 	const struct due *x = a, *y = b;
 
+	if (x->must != y->must)
+		return x->must ? -1 : 1;
 	if (x->resident->read_us != y->resident->read_us)
 		return x->resident->read_us < y->resident->read_us ? -1 : 1;
 	return 0;
 }
 
 /* Oldest reading first, so that the per-tick limit starves nobody. */
-static int read_due(struct residents *r, struct tier_machine *machine, struct snapshot *s)
+static int read_due(struct residents *r, struct tier_machine *machine, struct snapshot *s,
+		    uint64_t fresh_cgroup_id)
 {
 	cleanup(freep) struct due *due = calloc(s->n_spaces + 1, sizeof(*due));
 	uint64_t begin_us = tier_machine_now_us(machine), budget_us;
@@ -149,27 +153,32 @@ static int read_due(struct residents *r, struct tier_machine *machine, struct sn
 	if (!due)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_spaces; i++) {
-		struct resident *resident = &r->entries[find(r, s->spaces[i].id)];
+		const struct snapshot_space *space = &s->spaces[i];
+		struct resident *resident = &r->entries[find(r, space->id)];
+		bool must = fresh_cgroup_id &&
+			    s->groups[space->group].cgroup_id == fresh_cgroup_id;
 
-		if (out_of_date(resident, s, &s->spaces[i]))
-			due[n++] = (struct due){ resident, &s->spaces[i] };
+		if (must || out_of_date(resident, s, space))
+			due[n++] = (struct due){ resident, space, must };
 	}
-	qsort(due, n, sizeof(*due), older_first);
+	qsort(due, n, sizeof(*due), urgent_and_older_first);
 	budget_us = MAX((s->now_us - r->refreshed_us) / COST_SHARE, TICK_MIN_US);
-	for (size_t i = 0; i < n && tier_machine_now_us(machine) - begin_us < budget_us; i++)
+	for (size_t i = 0;
+	     i < n && (due[i].must || tier_machine_now_us(machine) - begin_us < budget_us); i++)
 		read_again(due[i].resident, machine, s, due[i].space);
 	r->refreshed_us = s->now_us;
 	return 0;
 }
 
-int residents_refresh(struct residents *r, struct tier_machine *machine, struct snapshot *s)
+int residents_refresh(struct residents *r, struct tier_machine *machine, struct snapshot *s,
+		      uint64_t fresh_cgroup_id)
 {
 	int err = mark_seen(r, s);
 
 	if (err < 0)
 		return err;
 	drop_unseen(r);
-	err = read_due(r, machine, s);
+	err = read_due(r, machine, s, fresh_cgroup_id);
 	if (err < 0)
 		return err;
 	for (size_t i = 0; i < s->n_spaces; i++)

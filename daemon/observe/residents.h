@@ -29,9 +29,11 @@ struct residents {
 
 /*
  * Brings the entries in line with the spaces of @s, reads what needs reading and points the spaces
- * at the result. Entries of spaces that are gone are dropped.
+ * at the result. Entries of spaces that are gone are dropped. The spaces of @fresh_cgroup_id, 0 for
+ * none, are read whatever their age and what it costs.
  */
-int residents_refresh(struct residents *r, struct tier_machine *machine, struct snapshot *s);
+int residents_refresh(struct residents *r, struct tier_machine *machine, struct snapshot *s,
+		      uint64_t fresh_cgroup_id);
 void residents_touch(struct residents *r, uint64_t space_id);
 void residents_done(struct residents *r);
 

@@ -79,13 +79,19 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct snapshot *look(struct world *w)
+static struct snapshot *look_for(struct world *w, uint64_t fresh_cgroup_id)
 {
 	struct pauses none = { 0 };
 	struct snapshot *s;
 
-	assert_int_equal(observe(w->o, &set, &none, tier_machine_now_us(w->m), &s), 0);
+	assert_int_equal(observe(w->o, &set, &none, tier_machine_now_us(w->m), fresh_cgroup_id,
+				 &s), 0);
 	return s;
+}
+
+static struct snapshot *look(struct world *w)
+{
+	return look_for(w, 0);
 }
 
 static void test_groups_and_spaces(void **state)
@@ -117,7 +123,7 @@ static void test_pauses(void **state)
 	struct pauses pauses = { .n_cgroup_ids = 1, .cgroup_ids = ids };
 	struct snapshot *s;
 
-	assert_int_equal(observe(w->o, &set, &pauses, 1, &s), 0);
+	assert_int_equal(observe(w->o, &set, &pauses, 1, 0, &s), 0);
 	assert_false(s->groups[0].paused);
 	assert_true(s->groups[1].paused);
 	assert_false(s->paused);
@@ -173,6 +179,25 @@ static void test_residency_is_read_only_when_needed(void **state)
 	snapshot_free(s);
 }
 
+/* What an administrator asks about is read, whatever was read a moment ago; the rest is not. */
+static void test_fresh_group(void **state)
+{
+	struct world *w = *state;
+	struct snapshot *s = look(w);
+	uint64_t first_us = read_us_of(s, w->space_app);
+
+	snapshot_free(s);
+	sim_advance(w->m, 1000);
+	s = look_for(w, w->inner);
+	assert_int_equal(read_us_of(s, w->space_app), first_us);
+	snapshot_free(s);
+	sim_advance(w->m, 1000);
+	s = look_for(w, w->app);
+	assert_int_equal(read_us_of(s, w->space_app), first_us + 2000);
+	assert_int_equal(read_us_of(s, w->space_deep), first_us + 2000);
+	snapshot_free(s);
+}
+
 static void test_ended_process_leaves(void **state)
 {
 	struct world *w = *state;
@@ -194,6 +219,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_pauses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_residency_is_read_only_when_needed, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_fresh_group, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended_process_leaves, setup, teardown),
 	};
 

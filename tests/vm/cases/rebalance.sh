@@ -32,7 +32,8 @@ verify_workload app
 
 # Memory that its owner has bound stays, and the answer says so.
 write_policy 20-bound system.slice/tt-bound.service Tiering/Mode=observe
-start_service bound -- numactl --membind=1 bash -c 'x=$(head -c 24000000 /dev/zero | tr "\\0" x); sleep 1000'
+start_service bound -- numactl --membind=1 "$(command -v workload)" \
+	--status /run/tt-bound.status --size $((24 * mib)) --idle
 systemctl reload tierd.service
 bound_bytes() {
 	tierctl list --json | tr -d ' \n' |
