@@ -49,6 +49,7 @@ struct vma_facts {
 	pthread_mutex_t lock; /* movers and the event loop read the same process */
 	uint64_t read_us;     /* 0: never */
 	uint64_t keep_us;
+	bool first_strict; /* the policy of the first mapping, see task_policy_changed() */
 	struct shmem_devices shmem;
 	size_t n;
 	size_t capacity;
@@ -176,6 +177,7 @@ static int facts_add(struct vma_facts *f, const struct fact *fact)
 
 struct numa_reader {
 	struct vma_facts *facts;
+	bool begun;
 	bool open; /* the last fact ends where the next mapping starts */
 };
 
@@ -191,6 +193,9 @@ static int numa_maps_line(void *userdata, const char *line, size_t size)
 
 	if (vma_parse_numa_maps(line, size, &policy) < 0)
 		return 0;
+	if (!r->begun)
+		r->facts->first_strict = policy.strict;
+	r->begun = true;
 	if (r->open)
 		r->facts->facts[r->facts->n - 1].end = policy.start;
 	r->open = policy.strict || policy.hugetlb;
@@ -299,9 +304,25 @@ static int facts_read(const struct process *p, struct vma_facts *f)
 	return 0;
 }
 
+/*
+ * Many set a policy for the whole task while they allocate, and take it back. It shows in every
+ * mapping that has none of its own, so the first one is asked each time: a read() of so little
+ * walks just that one.
+ */
+static bool task_policy_changed(const struct process *p, const struct vma_facts *f)
+{
+	cleanup(closep) int fd = openat(p->proc_fd, "numa_maps", O_RDONLY | O_CLOEXEC);
+	struct vma_policy policy;
+	char line[64];
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line));
+
+	return n > 0 && vma_parse_numa_maps(line, (size_t)n, &policy) == 0 &&
+	       policy.strict != f->first_strict;
+}
+
 static int facts_refresh(const struct process *p, struct vma_facts *f)
 {
-	if (f->read_us && now_us() - f->read_us < f->keep_us)
+	if (f->read_us && now_us() - f->read_us < f->keep_us && !task_policy_changed(p, f))
 		return 0;
 	return facts_read(p, f);
 }

@@ -252,6 +252,14 @@ static void test_own_mappings(void **state)
 		assert_false(v[i].start <= (uintptr_t) private && (uintptr_t) private < v[i].end);
 	assert_int_equal(find(v, n, bound)->mempolicy, is_bound);
 	free(v);
+	/* A policy of the whole task is seen at once, and so is its end. */
+	for (int mode = MPOL_BIND; is_bound && mode >= 0; mode -= MPOL_BIND) {
+		assert_int_equal(set_mempolicy(mode, mode ? &node0 : NULL, mode ? 64 : 0), 0);
+		assert_int_equal(process_read_vmas(&p, &v, &n), 0);
+		assert_int_equal(find(v, n, locked)->mempolicy, mode == MPOL_BIND);
+		assert_false(find(v, n, wish)->mempolicy);
+		free(v);
+	}
 	vma_facts_free(p.facts);
 	close(p.proc_fd);
 	close(exe);
