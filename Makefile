@@ -7,6 +7,7 @@
 # make check-vm        tests in VMs; TEST=name for one of them
 # make vm-shell        a root shell in a VM with tierd installed
 # make vm-run          SCRIPT=FILE in such a VM, with its exit status
+# make kernel          a kernel of our own, vanilla or patched; see kernel/README.md
 # make install         DESTDIR= PREFIX=
 # make help            this
 #
@@ -107,6 +108,7 @@ include tests/tests.mk
 include tests/vm/programs/programs.mk
 include tests/vm/vm.mk
 include tests/vm/demo/demo.mk
+include kernel/kernel.mk
 include conf/install.mk
 
 .PHONY: help
