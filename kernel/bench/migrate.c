@@ -174,25 +174,15 @@ static void report(const char *what, const struct kind *kind, long value, size_t
 	       count_unmoved(node));
 }
 
-static void first(const struct kind *kind)
+/* One move of a fresh region, with an address every @step bytes. */
+static void once(const char *what, const struct kind *kind, size_t step)
 {
 	unsigned long cost;
 	long rc;
 
 	make_region(kind);
-	cost = timed_move(kind->size, REGION, 1, &rc);
-	report("first", kind, rc ? -1 : (long)cost, kind->size, 1);
-	drop_region();
-}
-
-static void every(const struct kind *kind)
-{
-	unsigned long cost;
-	long rc;
-
-	make_region(kind);
-	cost = timed_move(PAGE, REGION, 1, &rc);
-	report("every", kind, rc ? -1 : (long)cost, PAGE, 1);
+	cost = timed_move(step, REGION, 1, &rc);
+	report(what, kind, rc ? -1 : (long)cost, step, 1);
 	drop_region();
 }
 
@@ -269,12 +259,12 @@ int main(void)
 	write_file("/sys/kernel/mm/transparent_hugepage/khugepaged/defrag", "0");
 	for (i = 0; i < nr; i++)
 		for (rep = 0; rep < REPETITIONS; rep++)
-			first(&kinds[i]);
+			once("first", &kinds[i], kinds[i].size);
 	for (i = 0; i < nr; i++)
 		trips(&kinds[i]);
 	for (i = 1; i < nr; i++)
 		for (rep = 0; rep < 2; rep++)
-			every(&kinds[i]);
+			once("every", &kinds[i], PAGE);
 	for (i = 1; i < nr - 1; i++)
 		for (rep = 0; rep < REPETITIONS; rep++)
 			mixed(&kinds[i]);
